@@ -1,0 +1,1 @@
+//! Reads persisted session history back on demand, as a DSH plugin component.

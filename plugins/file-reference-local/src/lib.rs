@@ -1,0 +1,1 @@
+//! Bounded fuzzy completion of @path mentions, as a DSH plugin component.

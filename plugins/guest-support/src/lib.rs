@@ -1,0 +1,1 @@
+//! The few things that the plugin components share.

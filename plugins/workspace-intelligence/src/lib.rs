@@ -1,0 +1,1 @@
+//! Deterministic LSP workspace symbol search, as a DSH plugin component.
