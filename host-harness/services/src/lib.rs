@@ -1,0 +1,3 @@
+//! The services of `ctx` for this machine: what a DSH plugin may ask of its host, without any WebAssembly.
+
+pub mod session_query;
