@@ -1,3 +1,5 @@
 //! The services of `ctx` for this machine: what a DSH plugin may ask of its host, without any WebAssembly.
 
+pub mod fs;
 pub mod session_query;
+pub mod subprocess;
