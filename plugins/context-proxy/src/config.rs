@@ -1,0 +1,227 @@
+//! The plugin's configuration: three keys, their bounds, their defaults (SPEC 2).
+
+use serde_json::{Value, json};
+
+/// The most raw events that `context_slice` shows before and after its target.
+pub const MAX_WINDOW: u32 = 50;
+/// The largest integer that a JavaScript number holds exactly.
+pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+const MAX_GRACE_MS: u32 = 2_147_483_647;
+
+/// A checked configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// How many raw events `context_slice` shows before and after its target when the call does not say, 0 to 50.
+    pub read_window_default: u32,
+    /// How many bytes of one run of ripgrep are read.
+    pub grep_max_bytes: u64,
+    /// Milliseconds between asking ripgrep to end and killing it.
+    pub rg_grace_ms: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            read_window_default: 0,
+            grep_max_bytes: 1_048_576,
+            rg_grace_ms: 5_000,
+        }
+    }
+}
+
+/// Why a configuration was refused. The plugin is not mounted then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text is no JSON.
+    #[error("context-proxy: the configuration is not valid JSON: {0}")]
+    Syntax(String),
+    /// The configuration is neither an object nor `null`.
+    #[error("context-proxy: the configuration must be an object")]
+    NoObject,
+    /// One key holds what it must not.
+    #[error("context-proxy: {key} must be {allowed}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+impl ConfigError {
+    /// Class name for `error.info.name`.
+    pub const NAME: &'static str = "ContextProxyConfigError";
+    /// Code for `error.info.code`.
+    pub const CODE: &'static str = "CONTEXT_PROXY_INVALID_CONFIG";
+}
+
+/// A configuration and what deserves a warning about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// The checked configuration.
+    pub config: Config,
+    /// Keys that mean nothing to this plugin.
+    pub unknown_keys: Vec<String>,
+}
+
+impl Config {
+    /// Reads a configuration from JSON; `null` stands for the defaults.
+    pub fn load(text: &str) -> Result<Loaded, ConfigError> {
+        let value = dsh_guest_support::js_json::parse(text.as_bytes())
+            .map_err(|error| ConfigError::Syntax(error.to_string()))?;
+        let object = match value {
+            Value::Null => serde_json::Map::new(),
+            Value::Object(object) => object,
+            _ => return Err(ConfigError::NoObject),
+        };
+        let mut loaded = Loaded {
+            config: Config::default(),
+            unknown_keys: Vec::new(),
+        };
+        for (key, value) in &object {
+            match key.as_str() {
+                "readWindowDefault" => {
+                    loaded.config.read_window_default =
+                        bounded("readWindowDefault", value, 0, MAX_WINDOW)?;
+                }
+                "grepMaxBytes" => {
+                    loaded.config.grep_max_bytes = positive_safe("grepMaxBytes", value)?;
+                }
+                "rgGraceMs" => {
+                    loaded.config.rg_grace_ms = bounded("rgGraceMs", value, 1, MAX_GRACE_MS)?;
+                }
+                _ => loaded.unknown_keys.push(key.clone()),
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// JSON Schema of the configuration, for the host's manifest.
+    pub fn schema() -> Value {
+        let default = Config::default();
+        json!({
+            "type": "object",
+            "properties": {
+                "readWindowDefault": {
+                    "type": "integer", "minimum": 0, "maximum": MAX_WINDOW, "default": default.read_window_default,
+                    "description": "Raw events that context_slice shows before and after its target when the call does not say."
+                },
+                "grepMaxBytes": {
+                    "type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER, "default": default.grep_max_bytes,
+                    "description": "Bytes of ripgrep's output that context_grep reads before it ends ripgrep."
+                },
+                "rgGraceMs": {
+                    "type": "integer", "minimum": 1, "maximum": MAX_GRACE_MS, "default": default.rg_grace_ms,
+                    "description": "Milliseconds between asking ripgrep to end and killing it."
+                }
+            }
+        })
+    }
+}
+
+fn bounded(key: &'static str, value: &Value, low: u32, high: u32) -> Result<u32, ConfigError> {
+    integer(value)
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|number| (low..=high).contains(number))
+        .ok_or_else(|| ConfigError::Value {
+            key,
+            allowed: format!("an integer between {low} and {high}"),
+        })
+}
+
+fn positive_safe(key: &'static str, value: &Value) -> Result<u64, ConfigError> {
+    integer(value)
+        .filter(|number| *number > 0)
+        .ok_or_else(|| ConfigError::Value {
+            key,
+            allowed: "a positive safe integer".to_owned(),
+        })
+}
+
+/// A non-negative safe integer as JavaScript sees one: `2.0` counts.
+fn integer(value: &Value) -> Option<u64> {
+    crate::arguments::safe_integer(value.as_f64()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Config::load(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nothing_given_means_the_defaults() {
+        for text in ["null", "{}"] {
+            let loaded = Config::load(text).unwrap();
+            assert_eq!(loaded.config, Config::default());
+            assert!(loaded.unknown_keys.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_bounds_themselves_are_accepted() {
+        let low =
+            Config::load(r#"{"readWindowDefault":0,"grepMaxBytes":1,"rgGraceMs":1}"#).unwrap();
+        assert_eq!((low.config.grep_max_bytes, low.config.rg_grace_ms), (1, 1));
+        let high = Config::load(
+            r#"{"readWindowDefault":50.0,"grepMaxBytes":9007199254740991,"rgGraceMs":2147483647}"#,
+        )
+        .unwrap();
+        assert_eq!(high.config.read_window_default, 50);
+        assert_eq!(high.config.grep_max_bytes, MAX_SAFE_INTEGER);
+        assert_eq!(high.config.rg_grace_ms, MAX_GRACE_MS);
+    }
+
+    #[test]
+    fn values_out_of_bounds_are_refused_by_key() {
+        for bad in ["-1", "51", "0.5", "\"1\"", "null", "true", "[]"] {
+            assert_eq!(
+                refused(&format!("{{\"readWindowDefault\":{bad}}}")),
+                "context-proxy: readWindowDefault must be an integer between 0 and 50"
+            );
+        }
+        for bad in ["0", "-1", "1.5", "9007199254740992", "\"1\"", "null"] {
+            assert_eq!(
+                refused(&format!("{{\"grepMaxBytes\":{bad}}}")),
+                "context-proxy: grepMaxBytes must be a positive safe integer"
+            );
+        }
+        for bad in ["0", "2147483648", "1.5", "null"] {
+            assert_eq!(
+                refused(&format!("{{\"rgGraceMs\":{bad}}}")),
+                "context-proxy: rgGraceMs must be an integer between 1 and 2147483647"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for bad in ["[]", "5", "\"x\"", "true"] {
+            assert_eq!(
+                refused(bad),
+                "context-proxy: the configuration must be an object"
+            );
+        }
+        assert!(refused("{").starts_with("context-proxy: the configuration is not valid JSON: "));
+    }
+
+    #[test]
+    fn unknown_keys_are_reported_and_do_no_harm() {
+        let loaded = Config::load(r#"{"grepMaxByte":5,"rgGraceMs":7}"#).unwrap();
+        assert_eq!(loaded.unknown_keys, ["grepMaxByte"]);
+        assert_eq!(loaded.config.rg_grace_ms, 7);
+    }
+
+    #[test]
+    fn the_schema_names_exactly_the_keys_that_are_read() {
+        let schema = Config::schema();
+        for (key, property) in schema["properties"].as_object().unwrap() {
+            let text = format!("{{\"{key}\":{}}}", property["default"]);
+            let loaded = Config::load(&text).unwrap();
+            assert_eq!(loaded.config, Config::default(), "{key}");
+            assert!(loaded.unknown_keys.is_empty(), "{key}");
+        }
+    }
+}
