@@ -1,0 +1,144 @@
+//! JSON-RPC 2.0 messages as language servers send and expect them (SPEC 6).
+
+use dsh_guest_support::js_json;
+use serde_json::{Map, Value, json};
+
+/// The method is unknown, or not offered.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// The parameters cannot be used.
+pub const INVALID_PARAMS: i64 = -32602;
+/// The server's view of the files changed while it computed.
+pub const CONTENT_MODIFIED: i64 = -32801;
+/// The server gave the request up by itself.
+pub const SERVER_CANCELLED: i64 = -32802;
+
+/// The text for an error reply that brings none.
+const NO_MESSAGE: &str = "the language server reported an error without a message";
+
+/// An error reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RpcError {
+    /// The numeric code, when there is an integral one.
+    pub code: Option<i64>,
+    /// What the server says.
+    pub message: String,
+}
+
+impl std::fmt::Display for RpcError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.code {
+            Some(code) => write!(f, "error {code}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// The `result` of a reply; `None` when the reply has neither a result nor an error.
+pub type Reply = Result<Option<Value>, RpcError>;
+
+/// A message from the server, sorted by what is to be done with it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inbound {
+    /// The server waits for a reply that carries this very id, a number or a string.
+    Request {
+        /// To be echoed.
+        id: Value,
+        /// What is asked.
+        method: String,
+        /// `null` when absent.
+        params: Value,
+    },
+    /// Nothing is expected.
+    Notification {
+        /// What happened.
+        method: String,
+        /// `null` when absent.
+        params: Value,
+    },
+    /// The reply to the request with this number.
+    Response {
+        /// Our number.
+        id: u64,
+        /// What the server answered.
+        reply: Reply,
+    },
+    /// Neither of these; skipped (SPEC 6.2).
+    Ignored,
+}
+
+/// Sorts a message. The `jsonrpc` member is not looked at: servers leave it out.
+pub fn classify(message: Value) -> Inbound {
+    let Value::Object(mut message) = message else {
+        return Inbound::Ignored;
+    };
+    let id = message.remove("id");
+    if let Some(Value::String(method)) = message.remove("method") {
+        let params = message.remove("params").unwrap_or(Value::Null);
+        return match id {
+            None => Inbound::Notification { method, params },
+            Some(id @ (Value::Number(_) | Value::String(_))) => {
+                Inbound::Request { id, method, params }
+            }
+            Some(_) => Inbound::Ignored,
+        };
+    }
+    match id.as_ref().and_then(our_id) {
+        Some(id) => Inbound::Response {
+            id,
+            reply: reply_of(message),
+        },
+        None => Inbound::Ignored,
+    }
+}
+
+/// Our ids are positive integers; a server may write one as `1.0`.
+fn our_id(id: &Value) -> Option<u64> {
+    let number = id.as_f64()?;
+    let whole = number.fract() == 0.0 && (1.0..9e15).contains(&number);
+    whole.then_some(number as u64)
+}
+
+fn reply_of(mut message: Map<String, Value>) -> Reply {
+    match message.remove("error") {
+        Some(Value::Object(mut error)) => {
+            let code = error.get("code").and_then(Value::as_i64);
+            let message = match error.remove("message") {
+                Some(Value::String(text)) => text,
+                _ => NO_MESSAGE.to_owned(),
+            };
+            Err(RpcError { code, message })
+        }
+        _ => Ok(message.remove("result")),
+    }
+}
+
+/// A request of ours. Without `params` the member is left out, because `null` is no legal value (SPEC 6.4).
+pub fn request(id: u64, method: &str, params: Option<Value>) -> String {
+    let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+    insert_params(&mut message, params);
+    js_json::stringify(&message)
+}
+
+/// A notification of ours.
+pub fn notification(method: &str, params: Option<Value>) -> String {
+    let mut message = json!({"jsonrpc": "2.0", "method": method});
+    insert_params(&mut message, params);
+    js_json::stringify(&message)
+}
+
+/// Our reply to a request of the server.
+pub fn reply(id: &Value, answer: Result<Value, RpcError>) -> String {
+    let message = match answer {
+        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+        Err(RpcError { code, message }) => {
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+        }
+    };
+    js_json::stringify(&message)
+}
+
+fn insert_params(message: &mut Value, params: Option<Value>) {
+    if let (Value::Object(message), Some(params)) = (message, params) {
+        message.insert("params".to_owned(), params);
+    }
+}

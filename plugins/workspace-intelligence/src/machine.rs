@@ -1,0 +1,333 @@
+//! One connection to one language server, without any input or output (SPEC 16).
+//!
+//! Bytes and events go in, frames to be written come out; whoever drives the machine reads its state after every step. It knows nothing of
+//! processes and of waiting.
+
+use crate::failure::Loss;
+use crate::framing::{self, Decoder, FrameError};
+use crate::handshake::{self, HandshakeError};
+use crate::jsonrpc::{self, Inbound, Reply};
+use crate::server_requests::{Answers, registered_symbol_ids, unregistered_symbol_ids};
+use crate::warmup::Warmup;
+use dsh_guest_support::js_json;
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, VecDeque};
+
+/// Most bytes that wait to be written. A server that asks for ever and never reads would grow them without end.
+const MAX_OUTGOING_BYTES: usize = 32 << 20;
+/// Most dynamic registrations that are remembered.
+const MAX_REGISTRATIONS: usize = 64;
+
+/// What a connection is made for.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The workspace, a `file:` URI.
+    pub root_uri: String,
+    /// `null` for none.
+    pub initialization_options: Value,
+    /// The answer to each configuration item.
+    pub configuration: Value,
+    /// Most bytes of one message from the server.
+    pub max_message_bytes: usize,
+    /// The longest warm-up, in milliseconds; 0 for none.
+    pub warmup_ms: u32,
+}
+
+#[derive(Debug)]
+enum State {
+    /// `initialize` was sent.
+    Starting,
+    /// `initialize` was answered, but not acceptably.
+    Refused(HandshakeError),
+    /// Nothing is awaited.
+    Ready,
+    /// A query was sent.
+    InFlight { id: u64 },
+    /// Its answer waits to be fetched.
+    Answered(Reply),
+    /// It was cancelled, and the server has not settled it.
+    Cancelling { id: u64 },
+    /// `shutdown` was sent.
+    ShutdownSent { id: u64 },
+    /// `shutdown` was answered.
+    ShutDown,
+    /// `exit` was sent.
+    ExitSent,
+    /// The connection is gone.
+    Lost(Loss),
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub struct Machine {
+    state: State,
+    decoder: Decoder,
+    answers: Answers,
+    warmup: Warmup,
+    last_id: u64,
+    initialize_id: u64,
+    /// The server settled `initialize`, one way or the other.
+    initialize_answered: bool,
+    announces_symbols: bool,
+    registrations: BTreeSet<String>,
+    outgoing: VecDeque<Vec<u8>>,
+    outgoing_bytes: usize,
+}
+
+impl Machine {
+    /// A connection to a process that was just started; `initialize` waits to be written.
+    pub fn new(setup: &Setup) -> Self {
+        let warmup = Warmup::new(setup.warmup_ms);
+        let params = handshake::initialize_params(
+            &setup.root_uri,
+            &setup.initialization_options,
+            warmup.enabled(),
+        );
+        let mut machine = Self {
+            state: State::Starting,
+            decoder: Decoder::new(setup.max_message_bytes),
+            answers: Answers {
+                configuration: setup.configuration.clone(),
+                workspace_folders: handshake::workspace_folders(&setup.root_uri),
+            },
+            warmup,
+            last_id: 0,
+            initialize_id: 0,
+            initialize_answered: false,
+            announces_symbols: false,
+            registrations: BTreeSet::new(),
+            outgoing: VecDeque::new(),
+            outgoing_bytes: 0,
+        };
+        machine.initialize_id = machine.request("initialize", Some(params));
+        machine
+    }
+
+    /// Takes in what the server wrote at the time `now`, in milliseconds. Complete messages before a breach of the protocol still count.
+    pub fn receive(&mut self, chunk: &[u8], now: u64) {
+        self.decoder.push(chunk);
+        while !matches!(self.state, State::Lost(_)) {
+            let message = match self.decoder.next_body() {
+                Ok(None) => return,
+                Ok(Some(body)) => {
+                    js_json::parse(body).map_err(|error| FrameError::NotJson(error.to_string()))
+                }
+                Err(error) => Err(error),
+            };
+            match message {
+                Ok(message) => self.dispatch(jsonrpc::classify(message), now),
+                Err(error) => self.lose(error.into()),
+            }
+        }
+    }
+
+    fn dispatch(&mut self, message: Inbound, now: u64) {
+        match message {
+            Inbound::Request { id, method, params } => self.answer(&id, &method, &params),
+            Inbound::Notification { method, params } => {
+                if method == "$/progress" {
+                    self.warmup.progress(&params, now);
+                }
+            }
+            Inbound::Response { id, reply } => self.settle(id, reply, now),
+            Inbound::Ignored => {}
+        }
+    }
+
+    fn answer(&mut self, id: &Value, method: &str, params: &Value) {
+        match method {
+            "client/registerCapability" => {
+                for id in registered_symbol_ids(params) {
+                    if self.registrations.len() < MAX_REGISTRATIONS {
+                        self.registrations.insert(id.to_owned());
+                    }
+                }
+            }
+            "client/unregisterCapability" => {
+                for id in unregistered_symbol_ids(params) {
+                    self.registrations.remove(id);
+                }
+            }
+            _ => {}
+        }
+        let answer = self.answers.to(method, params);
+        self.send(&jsonrpc::reply(id, answer));
+    }
+
+    /// A reply to anything but the one request that is awaited is late or made up, and changes nothing.
+    fn settle(&mut self, id: u64, reply: Reply, now: u64) {
+        match self.state {
+            State::Starting if id == self.initialize_id => self.end_handshake(reply, now),
+            State::InFlight { id: awaited } if id == awaited => self.state = State::Answered(reply),
+            State::Cancelling { id: awaited } if id == awaited => self.state = State::Ready,
+            State::ShutdownSent { id: awaited } if id == awaited => self.state = State::ShutDown,
+            _ => {}
+        }
+    }
+
+    fn end_handshake(&mut self, reply: Reply, now: u64) {
+        self.initialize_answered = true;
+        let read = match reply {
+            Ok(result) => handshake::read_result(result.as_ref()),
+            Err(error) => Err(HandshakeError::Refused(error.to_string())),
+        };
+        match read {
+            Ok(announces_symbols) => {
+                self.announces_symbols = announces_symbols;
+                self.send(&jsonrpc::notification("initialized", Some(json!({}))));
+                self.enter(State::Ready);
+                self.warmup.initialized(now);
+            }
+            Err(error) => self.state = State::Refused(error),
+        }
+    }
+
+    /// The connection is gone. The first reason stands.
+    pub fn lose(&mut self, loss: Loss) {
+        if !matches!(self.state, State::Lost(_)) {
+            self.state = State::Lost(loss);
+        }
+    }
+
+    /// Why the connection is gone, if it is.
+    pub fn loss(&self) -> Option<&Loss> {
+        match &self.state {
+            State::Lost(loss) => Some(loss),
+            _ => None,
+        }
+    }
+
+    /// The outcome of the handshake; `None` while the server has not answered.
+    pub fn handshake(&self) -> Option<Result<(), HandshakeError>> {
+        match &self.state {
+            State::Starting => None,
+            State::Refused(error) => Some(Err(error.clone())),
+            _ => Some(Ok(())),
+        }
+    }
+
+    /// Whether the server offers `workspace/symbol`, from the start or by a registration since.
+    pub fn supports_symbols(&self) -> bool {
+        self.announces_symbols || !self.registrations.is_empty()
+    }
+
+    /// The warm-up of the process.
+    pub fn warmup(&self) -> &Warmup {
+        &self.warmup
+    }
+
+    /// Ends the warm-up: the first query is about to be sent.
+    pub fn finish_warmup(&mut self) {
+        self.warmup.finish();
+    }
+
+    /// Tells the server about an open document; only between the handshake and the end.
+    pub fn open_document(&mut self, uri: &str, language_id: &str, text: &str) {
+        if matches!(self.state, State::Ready) {
+            let document =
+                json!({"uri": uri, "languageId": language_id, "version": 1, "text": text});
+            let params = json!({"textDocument": document});
+            self.send(&jsonrpc::notification("textDocument/didOpen", Some(params)));
+        }
+    }
+
+    /// Sends a query, if nothing else is awaited.
+    pub fn query(&mut self, query: &str) {
+        if matches!(self.state, State::Ready) {
+            let id = self.request("workspace/symbol", Some(json!({"query": query})));
+            self.enter(State::InFlight { id });
+        }
+    }
+
+    /// Fetches the answer to the query, once it is there.
+    pub fn take_reply(&mut self) -> Option<Reply> {
+        if !matches!(self.state, State::Answered(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut self.state, State::Ready) {
+            State::Answered(reply) => Some(reply),
+            _ => None,
+        }
+    }
+
+    /// Asks the server to give the query up. What it answers from now on is discarded.
+    pub fn cancel(&mut self) {
+        match self.state {
+            State::InFlight { id } => {
+                self.send(&jsonrpc::notification(
+                    "$/cancelRequest",
+                    Some(json!({"id": id})),
+                ));
+                self.enter(State::Cancelling { id });
+            }
+            State::Answered(_) => self.state = State::Ready,
+            _ => {}
+        }
+    }
+
+    /// Whether the server still owes the settlement of a cancelled query.
+    pub fn is_cancelling(&self) -> bool {
+        matches!(self.state, State::Cancelling { .. })
+    }
+
+    /// Begins the orderly end. `shutdown` may only be sent to a server that has settled `initialize`; the others get `exit` alone.
+    pub fn drain(&mut self) {
+        match self.state {
+            State::Starting => self.exit(),
+            State::ShutdownSent { .. } | State::ShutDown | State::ExitSent | State::Lost(_) => {}
+            _ => {
+                let id = self.request("shutdown", None);
+                self.enter(State::ShutdownSent { id });
+            }
+        }
+    }
+
+    /// Whether the answer to `shutdown` is awaited.
+    pub fn is_shutting_down(&self) -> bool {
+        matches!(self.state, State::ShutdownSent { .. })
+    }
+
+    /// Whether the server has settled `initialize`.
+    pub fn is_initialize_answered(&self) -> bool {
+        self.initialize_answered
+    }
+
+    /// Tells the server to end its process.
+    pub fn exit(&mut self) {
+        if !matches!(self.state, State::ExitSent | State::Lost(_)) {
+            self.send(&jsonrpc::notification("exit", None));
+            self.enter(State::ExitSent);
+        }
+    }
+
+    /// The next frame to be written.
+    pub fn take_outgoing(&mut self) -> Option<Vec<u8>> {
+        let frame = self.outgoing.pop_front()?;
+        self.outgoing_bytes -= frame.len();
+        Some(frame)
+    }
+
+    /// Changes the state after something was sent, which can have lost the connection.
+    fn enter(&mut self, next: State) {
+        if self.loss().is_none() {
+            self.state = next;
+        }
+    }
+
+    fn request(&mut self, method: &str, params: Option<Value>) -> u64 {
+        self.last_id += 1;
+        self.send(&jsonrpc::request(self.last_id, method, params));
+        self.last_id
+    }
+
+    fn send(&mut self, body: &str) {
+        let frame = framing::encode(body);
+        if self.outgoing_bytes + frame.len() > MAX_OUTGOING_BYTES && !self.outgoing.is_empty() {
+            let reason = format!("more than {MAX_OUTGOING_BYTES} bytes wait to be read");
+            self.lose(Loss::InputFailed(reason));
+            return;
+        }
+        self.outgoing_bytes += frame.len();
+        self.outgoing.push_back(frame);
+    }
+}

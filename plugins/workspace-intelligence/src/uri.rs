@@ -1,0 +1,119 @@
+//! One spelling for each file URI (SPEC 9). Pure: no file is looked at, because servers may run in another world than the plugin.
+
+use std::fmt::Write as _;
+
+/// The canonical spelling of a URI. What is no well-formed `file:` URI comes back as it is. Idempotent.
+pub fn canonical(uri: &str) -> String {
+    canonical_file(uri).unwrap_or_else(|| uri.to_owned())
+}
+
+fn canonical_file(uri: &str) -> Option<String> {
+    let (scheme, rest) = uri.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    let (hierarchy, suffix) = rest.split_at(end);
+    let (authority, raw_path) = match hierarchy.strip_prefix("//") {
+        Some(after) => after.split_at(after.find('/')?),
+        None => ("", hierarchy),
+    };
+    if !raw_path.starts_with('/') {
+        return None;
+    }
+    let authority = match authority.to_ascii_lowercase() {
+        name if name == "localhost" => String::new(),
+        name => name,
+    };
+    let Decoded {
+        path,
+        escaped_backslash,
+    } = decode(raw_path)?;
+    let windows = !authority.is_empty() || drive_letter(&path).is_some();
+    if windows && escaped_backslash {
+        return None;
+    }
+    let path = upper_case_drive(remove_dot_segments(&path));
+    Some(format!("file://{authority}{}{suffix}", encode(&path)))
+}
+
+struct Decoded {
+    path: String,
+    /// Windows would take it for a separator, which an escaped one never is.
+    escaped_backslash: bool,
+}
+
+/// Undoes percent-encoding; `None` when the outcome would not name the same path: a broken escape, a NUL, bytes that are not UTF-8, or an
+/// escaped `/`, which is no separator.
+fn decode(path: &str) -> Option<Decoded> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut escaped_backslash = false;
+    let mut rest = path.as_bytes().iter();
+    while let Some(&byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(*rest.next()?).to_digit(16);
+        let decoded = u8::try_from(digit()? * 16 + digit()?).ok()?;
+        if decoded == b'/' {
+            return None;
+        }
+        escaped_backslash |= decoded == b'\\';
+        bytes.push(decoded);
+    }
+    let path = String::from_utf8(bytes).ok()?;
+    (!path.contains('\0')).then_some(Decoded {
+        path,
+        escaped_backslash,
+    })
+}
+
+/// The drive letter of a path like `/c:` or `/c:/…`.
+fn drive_letter(path: &str) -> Option<char> {
+    let mut chars = path.strip_prefix('/')?.chars();
+    let letter = chars.next().filter(char::is_ascii_alphabetic)?;
+    let is_drive = chars.next() == Some(':') && matches!(chars.next(), None | Some('/'));
+    is_drive.then_some(letter)
+}
+
+/// Resolves `.` and `..` without leaving the root or the drive. A trailing slash stays, and what ends in a dot segment gets one.
+fn remove_dot_segments(path: &str) -> String {
+    let floor = usize::from(drive_letter(path).is_some());
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let dots = matches!(segment, "." | "..");
+        if segment == ".." && kept.len() > floor {
+            kept.pop();
+        }
+        if !dots {
+            kept.push(segment);
+        } else if segments.peek().is_none() {
+            kept.push("");
+        }
+    }
+    format!("/{}", kept.join("/"))
+}
+
+fn upper_case_drive(mut path: String) -> String {
+    if drive_letter(&path).is_some()
+        && let Some(letter) = path.get_mut(1..2)
+    {
+        letter.make_ascii_uppercase();
+    }
+    path
+}
+
+fn encode(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
