@@ -16,14 +16,15 @@ pub struct Arguments(Value);
 
 impl Arguments {
     /// Parses what the model wrote and checks it against `schema`. An empty text stands for no arguments.
-    pub fn parse(text: &str, schema: &Value) -> Result<Self, ToolError> {
+    pub fn parse(text: &str, schema: &str) -> Result<Self, ToolError> {
         let value = if text.is_empty() {
             Value::Object(serde_json::Map::new())
         } else {
             // What is no JSON is judged as the string that it is, so that the answer says what is wanted: an object.
             js_json::parse(text.as_bytes()).unwrap_or_else(|_| Value::from(text))
         };
-        args::check(schema, &value).map_err(ToolError::InvalidArgs)?;
+        let schema = js_json::parse(schema.as_bytes()).unwrap_or_default();
+        args::check(&schema, &value).map_err(ToolError::InvalidArgs)?;
         Ok(Arguments(value))
     }
 

@@ -45,7 +45,7 @@ impl lifecycle::Guest for Component {
             summary: env!("CARGO_PKG_DESCRIPTION").to_owned(),
             required: vec!["tools".to_owned()],
             optional: vec!["sessionQuery".to_owned(), "subprocess".to_owned()],
-            config_schema: Config::schema().to_string(),
+            config_schema: Config::SCHEMA.to_owned(),
         }
     }
 
@@ -73,8 +73,8 @@ impl tool_provider::Guest for Component {
         let define = |tool: Tool| ToolDefinition {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
-            parameters: definitions::parameters(tool).to_string(),
-            output_schema: definitions::output_schema(tool).to_string(),
+            parameters: definitions::parameters(tool).to_owned(),
+            output_schema: definitions::output_schema(tool).to_owned(),
             timeout_ms: tool.timeout_ms(),
             // All three only read.
             concurrency_safe: true,

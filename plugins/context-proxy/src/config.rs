@@ -1,6 +1,6 @@
 //! The plugin's configuration: three keys, their bounds, their defaults (SPEC 2).
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The most raw events that `context_slice` shows before and after its target.
 pub const MAX_WINDOW: u32 = 50;
@@ -97,26 +97,7 @@ impl Config {
     }
 
     /// JSON Schema of the configuration, for the host's manifest.
-    pub fn schema() -> Value {
-        let default = Config::default();
-        json!({
-            "type": "object",
-            "properties": {
-                "readWindowDefault": {
-                    "type": "integer", "minimum": 0, "maximum": MAX_WINDOW, "default": default.read_window_default,
-                    "description": "Raw events that context_slice shows before and after its target when the call does not say."
-                },
-                "grepMaxBytes": {
-                    "type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER, "default": default.grep_max_bytes,
-                    "description": "Bytes of ripgrep's output that context_grep reads before it ends ripgrep."
-                },
-                "rgGraceMs": {
-                    "type": "integer", "minimum": 1, "maximum": MAX_GRACE_MS, "default": default.rg_grace_ms,
-                    "description": "Milliseconds between asking ripgrep to end and killing it."
-                }
-            }
-        })
-    }
+    pub const SCHEMA: &'static str = include_str!("../schemas/config.json");
 }
 
 fn bounded(key: &'static str, value: &Value, low: u32, high: u32) -> Result<u32, ConfigError> {
@@ -215,13 +196,20 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_names_exactly_the_keys_that_are_read() {
-        let schema = Config::schema();
-        for (key, property) in schema["properties"].as_object().unwrap() {
-            let text = format!("{{\"{key}\":{}}}", property["default"]);
-            let loaded = Config::load(&text).unwrap();
+    fn the_schema_tells_the_keys_bounds_and_defaults_that_the_code_applies() {
+        let schema: Value = serde_json::from_str(Config::SCHEMA).unwrap();
+        let properties = schema["properties"].as_object().unwrap();
+        assert_eq!(properties.len(), 3);
+        let load = |key: &str, value: i128| Config::load(&format!("{{\"{key}\":{value}}}"));
+        for (key, property) in properties {
+            let bound = |name: &str| i128::from(property[name].as_i64().unwrap());
+            let loaded = load(key, bound("default")).unwrap();
             assert_eq!(loaded.config, Config::default(), "{key}");
             assert!(loaded.unknown_keys.is_empty(), "{key}");
+            assert!(load(key, bound("minimum")).is_ok(), "{key}");
+            assert!(load(key, bound("minimum") - 1).is_err(), "{key}");
+            assert!(load(key, bound("maximum")).is_ok(), "{key}");
+            assert!(load(key, bound("maximum") + 1).is_err(), "{key}");
         }
     }
 }

@@ -1,10 +1,7 @@
 //! The three tools as the model and the host see them: names, descriptions, schemas, cards (SPEC 1, 3.1, 4.1, 5.1).
 
-use crate::arguments::{Arguments, DEFAULT_LIMIT, MAX_LIMIT};
-use crate::config::MAX_WINDOW;
-use crate::services::Surface;
+use crate::arguments::Arguments;
 use crate::text_cut::prefix;
-use serde_json::{Value, json};
 
 /// The deadline of `context_grep`, in milliseconds: a search may meet a huge file.
 const GREP_TIMEOUT_MS: u32 = 30_000;
@@ -71,123 +68,20 @@ impl Tool {
 }
 
 /// JSON Schema of a tool's arguments, in DSH's subset: bounds of numbers are in the descriptions, and checked by the tool.
-pub fn parameters(tool: Tool) -> Value {
-    let limit = json!({
-        "type": "integer",
-        "description": format!("Most matches to return, 1 to {MAX_LIMIT}. Default {DEFAULT_LIMIT}.")
-    });
+pub fn parameters(tool: Tool) -> &'static str {
     match tool {
-        Tool::Grep => json!({
-            "type": "object",
-            "properties": {
-                "pattern": {
-                    "type": "string",
-                    "description": "Regular expression when path is given, else literal text."
-                },
-                "path": {
-                    "type": "string",
-                    "description": "Absolute path of a spill file of this session. Omit to search the session itself."
-                },
-                "limit": limit
-            },
-            "required": ["pattern"]
-        }),
-        Tool::Query => json!({
-            "type": "object",
-            "properties": {
-                "text": {
-                    "type": "string",
-                    "description": "Literal text; case-insensitive; white space matches any run of white space."
-                },
-                "types": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "Event types, any of them, such as user/message, assistant/message, tool/call, tool/result, todo/write, turn/end."
-                },
-                "surfaces": {
-                    "type": "array",
-                    "items": {"type": "string", "enum": Surface::ALL.map(Surface::name)},
-                    "description": "current: in your context now; shadowed: replaced or pruned; log-only: never in your context."
-                },
-                "seq_from": {"type": "integer", "description": "Least seq, inclusive."},
-                "seq_to": {"type": "integer", "description": "Greatest seq, inclusive."},
-                "limit": limit
-            }
-        }),
-        Tool::Slice => {
-            let count =
-                |side| format!("Raw events {side} the target to include, 0 to {MAX_WINDOW}.");
-            json!({
-                "type": "object",
-                "properties": {
-                    "seq": {"type": "integer", "description": "The event's seq."},
-                    "before": {"type": "integer", "description": count("before")},
-                    "after": {"type": "integer", "description": count("after")}
-                },
-                "required": ["seq"]
-            })
-        }
+        Tool::Grep => include_str!("../schemas/context_grep.parameters.json"),
+        Tool::Query => include_str!("../schemas/context_query.parameters.json"),
+        Tool::Slice => include_str!("../schemas/context_slice.parameters.json"),
     }
 }
 
 /// JSON Schema of a tool's answer.
-pub fn output_schema(tool: Tool) -> Value {
-    let text = json!({"type": "string"});
-    let number = json!({"type": "integer"});
-    let flag = json!({"type": "boolean"});
+pub fn output_schema(tool: Tool) -> &'static str {
     match tool {
-        Tool::Grep => json!({
-            "type": "object",
-            "properties": {
-                "source": {"type": "string", "enum": ["spill", "session"]},
-                "matches": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {"text": text, "citation": text, "truncated": flag},
-                    "required": ["text", "citation"],
-                    "additionalProperties": false
-                }},
-                "truncated": flag,
-                "nextSeq": number,
-                "note": text
-            },
-            "required": ["source", "matches", "truncated"],
-            "additionalProperties": false
-        }),
-        Tool::Query => json!({
-            "type": "object",
-            "properties": {
-                "matches": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {"seq": number, "type": text, "text": text, "citation": text, "truncated": flag},
-                    "required": ["seq", "type", "text", "citation"],
-                    "additionalProperties": false
-                }},
-                "truncated": flag,
-                "nextSeq": number
-            },
-            "required": ["matches", "truncated"],
-            "additionalProperties": false
-        }),
-        Tool::Slice => json!({
-            "type": "object",
-            "properties": {
-                "seq": number,
-                "startSeq": number,
-                "endSeq": number,
-                "items": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {
-                        "seq": number, "type": text, "text": text, "citation": text, "truncated": flag,
-                        // Any JSON: DSH's subset wants a type, and an event's data may have each.
-                        "data": {"oneOf": (["object", "array", "string", "number", "boolean", "null"].map(|name| json!({"type": name})))}
-                    },
-                    "required": ["seq", "type", "text", "citation"],
-                    "additionalProperties": false
-                }}
-            },
-            "required": ["seq", "startSeq", "endSeq", "items"],
-            "additionalProperties": false
-        }),
+        Tool::Grep => include_str!("../schemas/context_grep.output.json"),
+        Tool::Query => include_str!("../schemas/context_query.output.json"),
+        Tool::Slice => include_str!("../schemas/context_slice.output.json"),
     }
 }
 
@@ -203,7 +97,7 @@ pub struct Card {
 /// The card of a call; none when the arguments do not satisfy the schema.
 pub fn card(name: &str, arguments: &str) -> Option<Card> {
     let tool = Tool::from_name(name)?;
-    let arguments = Arguments::parse(arguments, &parameters(tool)).ok()?;
+    let arguments = Arguments::parse(arguments, parameters(tool)).ok()?;
     let quoted = |name| {
         arguments
             .text(name)
@@ -247,4 +141,112 @@ fn one_line(text: &str) -> String {
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     format!("{line}{dots}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{DEFAULT_LIMIT, MAX_LIMIT};
+    use crate::config::MAX_WINDOW;
+    use crate::services::Surface;
+    use serde_json::Value;
+
+    fn schema(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// Everything that DSH's subset of JSON Schema knows.
+    fn assert_subset(schema: &Value) {
+        let object = schema.as_object().unwrap();
+        for (key, value) in object {
+            match key.as_str() {
+                "type" => assert!(value.is_string()),
+                "description" | "enum" | "additionalProperties" => {}
+                "required" => {
+                    let declared = object["properties"].as_object().unwrap();
+                    let names = value.as_array().unwrap();
+                    assert!(
+                        names
+                            .iter()
+                            .all(|name| declared.contains_key(name.as_str().unwrap()))
+                    );
+                }
+                "properties" => value.as_object().unwrap().values().for_each(assert_subset),
+                "items" => assert_subset(value),
+                "oneOf" => value.as_array().unwrap().iter().for_each(assert_subset),
+                other => panic!("{other} is no part of the subset"),
+            }
+        }
+        assert!(object.contains_key("type") != object.contains_key("oneOf"));
+    }
+
+    #[test]
+    fn schemas_stay_inside_the_subset_that_dsh_understands() {
+        for tool in Tool::ALL {
+            assert_subset(&schema(parameters(tool)));
+            assert_subset(&schema(output_schema(tool)));
+        }
+    }
+
+    #[test]
+    fn schemas_tell_the_bounds_that_the_code_applies() {
+        let limit = format!("Most matches to return, 1 to {MAX_LIMIT}. Default {DEFAULT_LIMIT}.");
+        for tool in [Tool::Grep, Tool::Query] {
+            let schema = schema(parameters(tool));
+            assert_eq!(schema["properties"]["limit"]["description"], limit);
+        }
+        let slice = schema(parameters(Tool::Slice));
+        for side in ["before", "after"] {
+            let text = format!("Raw events {side} the target to include, 0 to {MAX_WINDOW}.");
+            assert_eq!(slice["properties"][side]["description"], text);
+        }
+        let query = schema(parameters(Tool::Query));
+        let surfaces = &query["properties"]["surfaces"]["items"]["enum"];
+        assert_eq!(
+            *surfaces,
+            serde_json::json!(Surface::ALL.map(Surface::name))
+        );
+    }
+
+    #[test]
+    fn a_card_is_one_line_of_what_is_asked() {
+        let title = |name, arguments| card(name, arguments).map(|card| (card.title, card.kind));
+        let shown = |title: &str, kind| Some((title.to_owned(), kind));
+        assert_eq!(
+            title("context_grep", r#"{"pattern":"a\nb"}"#),
+            shown("Search session history for \"a b\"", "search")
+        );
+        assert_eq!(
+            title("context_grep", r#"{"pattern":"x","path":"/s/a.txt"}"#),
+            shown("Search /s/a.txt for \"x\"", "search")
+        );
+        assert_eq!(
+            title("context_query", "{}"),
+            shown("Query session history", "search")
+        );
+        assert_eq!(
+            title("context_query", r#"{"text":"flaky"}"#),
+            shown("Query session history for \"flaky\"", "search")
+        );
+        assert_eq!(
+            title("context_slice", r#"{"seq":8.0}"#),
+            shown("Read session event 8", "read")
+        );
+        assert_eq!(
+            title("context_slice", r#"{"seq":-8}"#),
+            shown("Read session event", "read")
+        );
+        let long = card(
+            "context_query",
+            &format!("{{\"text\":\"{}\"}}", "é".repeat(500)),
+        );
+        assert!(long.is_some_and(|card| card.title.len() < 170 && card.title.ends_with("é…\"")));
+    }
+
+    #[test]
+    fn unfit_calls_have_no_card() {
+        assert_eq!(card("context_slice", "{}"), None);
+        assert_eq!(card("context_slice", "not json"), None);
+        assert_eq!(card("other", "{}"), None);
+    }
 }

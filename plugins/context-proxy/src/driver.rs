@@ -32,7 +32,7 @@ where
     let Some(tool) = Tool::from_name(name) else {
         return Err(ToolError::UnknownTool(name.to_owned()).into());
     };
-    let arguments = Arguments::parse(arguments, &definitions::parameters(tool))?;
+    let arguments = Arguments::parse(arguments, definitions::parameters(tool))?;
     let call = Call {
         arguments,
         config,

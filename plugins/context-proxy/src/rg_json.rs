@@ -128,7 +128,7 @@ struct Submatch {
 }
 
 fn parse(record: &[u8]) -> Option<Record> {
-    let envelope: Envelope<'_> = serde_json::from_slice(record).ok()?;
+    let envelope: Envelope<'_> = serde_json::from_str(std::str::from_utf8(record).ok()?).ok()?;
     match envelope.kind.as_ref() {
         "match" => {
             let data: MatchData = serde_json::from_str(envelope.data.get()).ok()?;
@@ -168,4 +168,142 @@ pub(crate) fn lossy(bytes: &[u8], hit: Range<usize>) -> (String, Range<usize>) {
 pub(crate) fn without_line_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn read(chunks: &[&[u8]], max_record: usize) -> Result<Vec<Record>, RecordError> {
+        let mut reader = RecordReader::new(max_record);
+        let mut records = Vec::new();
+        for chunk in chunks {
+            reader.push(chunk);
+            while let Some(record) = reader.next_record()? {
+                records.push(record);
+            }
+            // Bounded memory: what is held back is less than one record.
+            assert!(reader.pending.len() - reader.start <= max_record);
+        }
+        Ok(records)
+    }
+
+    fn record(bytes: &[u8], number: u64, hit: Range<usize>) -> String {
+        let lines = match std::str::from_utf8(bytes) {
+            Ok(text) => json!({ "text": text }),
+            Err(_) => json!({"bytes": STANDARD.encode(bytes)}),
+        };
+        let data = json!({
+            "path": {"text": "/a"}, "lines": lines, "line_number": number, "absolute_offset": 0,
+            "submatches": [{"match": {"text": ""}, "start": hit.start, "end": hit.end}, {"match": {"text": ""}, "start": 0, "end": 0}]
+        });
+        format!("{}\n", json!({"type": "match", "data": data}))
+    }
+
+    fn only_match(output: &str) -> LineMatch {
+        match read(&[output.as_bytes()], 1 << 20).unwrap().as_slice() {
+            [Record::Match(found)] => found.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn records_of_other_kinds_are_passed_over() {
+        let output = concat!(
+            r#"{"type":"begin","data":{"path":{"text":"/a"}}}"#,
+            "\n",
+            r#"{"type":"context","data":{"lines":{"text":"hit"}}}"#,
+            "\n",
+            r#"{"type":"end","data":{"path":{"text":"/a"},"binary_offset":null}}"#,
+            "\n",
+            r#"{"data":{"elapsed_total":{}},"type":"summary"}"#,
+            "\n",
+            r#"{"data":null,"type":"of a later version"}"#,
+            "\n",
+        );
+        let kinds = read(&[output.as_bytes()], 1 << 20).unwrap();
+        let (other, end) = (Record::Other, Record::End);
+        assert_eq!(
+            kinds,
+            [other.clone(), other.clone(), end, other.clone(), other]
+        );
+    }
+
+    #[test]
+    fn one_line_end_is_removed() {
+        for (line, text) in [
+            ("hit\n", "hit"),
+            ("hit\r\n", "hit"),
+            ("hit\r\r\n", "hit\r"),
+            ("hit", "hit"),
+            ("\n", ""),
+        ] {
+            assert_eq!(only_match(&record(line.as_bytes(), 1, 0..0)).text, text);
+        }
+    }
+
+    #[test]
+    fn the_excerpt_of_a_line_in_bytes_is_centred_on_the_hit() {
+        // Each bad byte becomes three: the hit moves from 3,000 to 9,000.
+        let mut line = vec![0xff; 3_000];
+        line.extend(b"hit");
+        line.extend(vec![0xff; 3_000]);
+        let found = only_match(&record(&line, 7, 3_000..3_003));
+        assert!(found.truncated && found.text.len() <= MAX_TEXT_BYTES);
+        let at = found.text.find("hit").unwrap();
+        assert!((995..=1_000).contains(&at), "{at}");
+    }
+
+    #[test]
+    fn a_record_beyond_the_bound_is_refused_whether_or_not_it_is_complete() {
+        let output = record(&[b'x'; 500], 1, 0..1);
+        let length = output.len() - 1;
+        assert!(read(&[output.as_bytes()], length).is_ok());
+        assert_eq!(
+            read(&[output.as_bytes()], length - 1),
+            Err(RecordError::TooLong)
+        );
+        let unfinished = &output.as_bytes()[..length];
+        assert_eq!(read(&[unfinished], length - 1), Err(RecordError::TooLong));
+        assert_eq!(read(&[unfinished], length), Ok(vec![]));
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_make_no_difference(
+            lines in proptest::collection::vec((proptest::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..40), 0usize..60, 0usize..60), 0..6),
+            cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..8),
+        ) {
+            let output: String = lines.iter().zip(1..).map(|((bytes, start, width), number)| record(bytes, number, *start..start + width)).collect();
+            let bytes = output.as_bytes();
+            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            at.extend([0, bytes.len()]);
+            at.sort_unstable();
+            let chunks: Vec<&[u8]> = at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            let found = read(&chunks, 1 << 20).unwrap();
+            let expected: Vec<Record> = lines.iter().zip(1..).map(|((bytes, ..), line)| {
+                let text = String::from_utf8_lossy(bytes);
+                Record::Match(LineMatch { line, text: without_line_end(&text).to_owned(), truncated: false })
+            }).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn a_long_line_is_cut_to_the_bound_around_the_hit(before in "[é😀x]{0,900}", after in "[é😀x]{0,900}") {
+            let line = format!("{before}HIT{after}\n");
+            let found = only_match(&record(line.as_bytes(), 1, before.len()..before.len() + 3));
+            prop_assert!(found.text.contains("HIT") && found.text.len() <= MAX_TEXT_BYTES);
+            prop_assert_eq!(found.truncated, line.len() - 1 > MAX_TEXT_BYTES);
+        }
+
+        #[test]
+        fn any_bytes_are_judged_without_a_panic(chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..6)) {
+            let chunks: Vec<&[u8]> = chunks.iter().map(Vec::as_slice).collect();
+            let judged = read(&chunks, 1 << 20);
+            prop_assert!(!matches!(judged, Err(RecordError::TooLong)));
+        }
+    }
 }
