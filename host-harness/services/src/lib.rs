@@ -3,3 +3,4 @@
 pub mod fs;
 pub mod session_query;
 pub mod subprocess;
+pub mod workspace;
