@@ -41,7 +41,12 @@ pub struct Builder {
 impl Builder {
     /// A walk that records at most `max_entries`.
     pub fn new(max_entries: u64) -> Self {
-        Self { index: Index::new(""), max_entries, full: false, unreadable: 0 }
+        Self {
+            index: Index::new(""),
+            max_entries,
+            full: false,
+            unreadable: 0,
+        }
     }
 
     /// The directories to be listed next, or none when the index is finished.
@@ -51,8 +56,14 @@ impl Builder {
         if self.full || remaining == 0 || unread.len() == 0 {
             return None;
         }
-        let paths = unread.take(self.batch_size(remaining)).map(str::to_owned).collect();
-        Some(Batch { paths, limit: remaining })
+        let paths = unread
+            .take(self.batch_size(remaining))
+            .map(str::to_owned)
+            .collect();
+        Some(Batch {
+            paths,
+            limit: remaining,
+        })
     }
 
     /// Takes in the answer to the last request.
@@ -91,7 +102,10 @@ impl Builder {
             0 => LimitedBy::None,
             count => LimitedBy::Unreadable(count),
         };
-        Built { index: self.index, limited_by }
+        Built {
+            index: self.index,
+            limited_by,
+        }
     }
 
     fn remaining(&self) -> u64 {
@@ -102,7 +116,7 @@ impl Builder {
     fn batch_size(&self, remaining: u64) -> usize {
         let read = self.index.directories_read() as u64;
         let entries = (self.index.len() as u64).max(1);
-        let expected = remaining.saturating_mul(read) / entries;
+        let expected = (remaining.saturating_mul(read) / entries).min(MAX_BATCH);
         (expected + expected / 4).clamp(MIN_BATCH, MAX_BATCH) as usize
     }
 }

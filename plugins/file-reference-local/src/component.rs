@@ -79,7 +79,9 @@ impl agent_events::Guest for Component {
     fn agent_created(agent: String, directory: workspace::Directory) {
         if let Some(mounted) = mounted() {
             let rules = mounted.options.clone();
-            mounted.service.agent_created(agent, Lent { directory, rules });
+            mounted
+                .service
+                .agent_created(agent, Lent { directory, rules });
         }
     }
 
@@ -116,7 +118,9 @@ impl file_references::Guest for Component {
         query: String,
         signal: abort::AbortSignal,
     ) -> Result<Vec<file_references::Candidate>, file_references::SearchError> {
-        let Some(mounted) = mounted() else { return Ok(Vec::new()) };
+        let Some(mounted) = mounted() else {
+            return Ok(Vec::new());
+        };
         let found = mounted.service.list(&agent, &query, &signal).await?;
         Ok(candidates(found))
     }
@@ -177,7 +181,11 @@ fn candidates(found: Vec<top::Candidate>) -> Vec<file_references::Candidate> {
 }
 
 fn failure(error: impl std::fmt::Display) -> Failure {
-    Failure { name: None, code: None, message: error.to_string() }
+    Failure {
+        name: None,
+        code: None,
+        message: error.to_string(),
+    }
 }
 
 impl From<SearchError> for file_references::SearchError {
@@ -261,7 +269,9 @@ impl From<workspace::EntryKind> for Kind {
 
 impl Signal for abort::AbortSignal {
     fn aborted(&self) -> Option<AbortReason> {
-        abort::AbortSignal::aborted(self).as_ref().map(AbortReason::from)
+        abort::AbortSignal::aborted(self)
+            .as_ref()
+            .map(AbortReason::from)
     }
 
     async fn wait(&self) -> AbortReason {

@@ -9,8 +9,13 @@ pub const SCHEMA: &str = include_str!("config.schema.json");
 /// The largest integer that a JavaScript number holds exactly.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
-const KEYS: [&str; 5] =
-    ["maxResults", "maxEntries", "excludedDirectories", "typoTolerance", "ignoredFiles"];
+const KEYS: [&str; 5] = [
+    "maxResults",
+    "maxEntries",
+    "excludedDirectories",
+    "typoTolerance",
+    "ignoredFiles",
+];
 
 /// What happens to entries that ignore files exclude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,14 +105,21 @@ impl Config {
         let warnings = map
             .keys()
             .filter(|key| !KEYS.contains(&key.as_str()))
-            .map(|key| format!("unknown configuration key {key:?}; known are {}", KEYS.join(", ")))
+            .map(|key| {
+                format!(
+                    "unknown configuration key {key:?}; known are {}",
+                    KEYS.join(", ")
+                )
+            })
             .collect();
         Ok((config, warnings))
     }
 
     /// Whether a directory of this name is neither offered nor entered.
     pub fn excludes(&self, name: &str) -> bool {
-        self.excluded_directories.iter().any(|excluded| excluded == name)
+        self.excluded_directories
+            .iter()
+            .any(|excluded| excluded == name)
     }
 }
 
@@ -116,12 +128,10 @@ fn given<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     map.get(key).filter(|value| !value.is_null())
 }
 
-fn bound(
-    map: &Map<String, Value>,
-    key: &'static str,
-    default: u64,
-) -> Result<u64, ConfigError> {
-    let Some(value) = given(map, key) else { return Ok(default) };
+fn bound(map: &Map<String, Value>, key: &'static str, default: u64) -> Result<u64, ConfigError> {
+    let Some(value) = given(map, key) else {
+        return Ok(default);
+    };
     // JavaScript has one kind of number, so 20.0 and 2e1 are integers too.
     let integer = value.as_u64().or_else(|| {
         let float = value.as_f64()?;
@@ -134,11 +144,10 @@ fn bound(
     }
 }
 
-fn exclusions(
-    map: &Map<String, Value>,
-    default: Vec<String>,
-) -> Result<Vec<String>, ConfigError> {
-    let Some(value) = given(map, "excludedDirectories") else { return Ok(default) };
+fn exclusions(map: &Map<String, Value>, default: Vec<String>) -> Result<Vec<String>, ConfigError> {
+    let Some(value) = given(map, "excludedDirectories") else {
+        return Ok(default);
+    };
     let list = value.as_array().ok_or(ConfigError::ExclusionsNotAList)?;
     let basename = |value: &Value| match value.as_str() {
         Some(name) if !name.is_empty() && !name.contains(['/', '\\']) => Ok(name.to_owned()),
@@ -147,11 +156,7 @@ fn exclusions(
     list.iter().map(basename).collect()
 }
 
-fn switch(
-    map: &Map<String, Value>,
-    key: &'static str,
-    default: bool,
-) -> Result<bool, ConfigError> {
+fn switch(map: &Map<String, Value>, key: &'static str, default: bool) -> Result<bool, ConfigError> {
     match given(map, key) {
         None => Ok(default),
         Some(value) => value.as_bool().ok_or(ConfigError::Switch(key)),

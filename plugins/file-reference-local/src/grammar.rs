@@ -34,7 +34,12 @@ pub fn active_at_token(line: &str, cursor: usize) -> Option<AtToken> {
         text.extend(cut.split.map(|_| char::REPLACEMENT_CHARACTER));
         text
     };
-    Some(AtToken { prefix: text(at), query: text(query_at), quoted, split_surrogate: cut.split })
+    Some(AtToken {
+        prefix: text(at),
+        query: text(query_at),
+        quoted,
+        split_surrogate: cut.split,
+    })
 }
 
 /// Where the `@"` stands whose quote is still open at the end of `head`.

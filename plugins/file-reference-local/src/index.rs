@@ -73,7 +73,9 @@ impl Index {
     /// Adds the entries of the next directory, at most `limit`, and returns whether all of them are in.
     pub fn push_directory(&mut self, listing: &Listing, limit: u64) -> bool {
         let directory = self.read;
-        let count = usize::try_from(limit).unwrap_or(usize::MAX).min(listing.kinds.len());
+        let count = usize::try_from(limit)
+            .unwrap_or(usize::MAX)
+            .min(listing.kinds.len());
         let packed = first_names(&listing.names, count);
         if !self.has_room(directory, packed, count) || !self.names.push(packed) {
             self.skip_directory();
@@ -82,11 +84,15 @@ impl Index {
         self.skip_directory();
         let inherited = self.inherited(directory);
         let mut ignored = listing.ignored.iter().peekable();
-        for (position, (name, kind)) in packed.split_terminator('/').zip(&listing.kinds).enumerate() {
+        for (position, (name, kind)) in packed.split_terminator('/').zip(&listing.kinds).enumerate()
+        {
             let mut flags = inherited;
             flags |= if name.is_ascii() { 0 } else { WIDE };
             flags |= if name.starts_with('.') { HIDDEN } else { 0 };
-            if ignored.next_if(|marked| **marked as usize == position).is_some() {
+            if ignored
+                .next_if(|marked| **marked as usize == position)
+                .is_some()
+            {
                 flags |= IGNORED;
             }
             if *kind == Kind::Directory {
@@ -155,7 +161,8 @@ impl Index {
         if directory >= self.read {
             return self.len()..self.len();
         }
-        let next = (directory + 1 < self.read).then(|| self.directories[directory + 1].first as usize);
+        let next =
+            (directory + 1 < self.read).then(|| self.directories[directory + 1].first as usize);
         self.directories[directory].first as usize..next.unwrap_or(self.len())
     }
 
@@ -166,7 +173,9 @@ impl Index {
 
     /// What stands before the names of a directory's entries: empty, or ending in `/`.
     pub fn prefix(&self, directory: usize) -> &str {
-        let start = directory.checked_sub(1).map_or(0, |before| self.directories[before].prefix_end);
+        let start = directory
+            .checked_sub(1)
+            .map_or(0, |before| self.directories[before].prefix_end);
         &self.prefixes[start as usize..self.directories[directory].prefix_end as usize]
     }
 
@@ -191,7 +200,11 @@ impl Index {
 
     /// The kind of an entry.
     pub fn kind(&self, entry: usize) -> Kind {
-        if self.flags[entry] & DIRECTORY == 0 { Kind::File } else { Kind::Directory }
+        if self.flags[entry] & DIRECTORY == 0 {
+            Kind::File
+        } else {
+            Kind::Directory
+        }
     }
 
     /// Whether a segment of the entry's path begins with `.`; the segments of the root's prefix do not count.
@@ -211,19 +224,29 @@ impl Index {
 
     /// What every entry of a directory shares with it.
     fn inherited(&self, directory: usize) -> u8 {
-        if directory == 0 { 0 } else { self.flags[self.own_entry(directory)] & (HIDDEN | IGNORED) }
+        if directory == 0 {
+            0
+        } else {
+            self.flags[self.own_entry(directory)] & (HIDDEN | IGNORED)
+        }
     }
 
     /// Whether positions stay within 32 bits when these names are added, even if all of them are directories.
     fn has_room(&self, directory: usize, packed: &str, count: usize) -> bool {
         let prefixes = self.prefix(directory).len().saturating_mul(count);
-        let bound = self.prefixes.len().saturating_add(prefixes).saturating_add(packed.len());
+        let bound = self
+            .prefixes
+            .len()
+            .saturating_add(prefixes)
+            .saturating_add(packed.len());
         u32::try_from(bound).is_ok()
     }
 
     fn announce(&mut self, parent: usize, entry: usize, name: &str) {
         let above = &self.directories[parent];
-        let start = parent.checked_sub(1).map_or(0, |d| self.directories[d].prefix_end as usize);
+        let start = parent
+            .checked_sub(1)
+            .map_or(0, |d| self.directories[d].prefix_end as usize);
         let end = above.prefix_end as usize;
         let units = above.units + utf16::len(name) as u32 + 1;
         let lower_units = above.lower_units + utf16::len(self.names.lower(entry)) as u32 + 1;

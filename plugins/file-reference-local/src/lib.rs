@@ -12,6 +12,7 @@ pub mod listing;
 pub mod names;
 pub mod prompt;
 pub mod rank;
+mod score;
 pub mod search;
 pub mod service;
 pub mod suggest;

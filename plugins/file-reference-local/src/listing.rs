@@ -22,9 +22,15 @@ impl<'a> Query<'a> {
         match text.rfind('/') {
             Some(slash) => {
                 let (directory, fragment) = text.split_at(slash + 1);
-                Self::Listing { directory, fragment }
+                Self::Listing {
+                    directory,
+                    fragment,
+                }
             }
-            None if text.is_empty() => Self::Listing { directory: "", fragment: "" },
+            None if text.is_empty() => Self::Listing {
+                directory: "",
+                fragment: "",
+            },
             None => Self::Fuzzy(text),
         }
     }
@@ -47,7 +53,9 @@ pub fn resolve(root: &str, typed: &str, config: &Config) -> Option<String> {
     let root = fold(root.split('/'));
     let start: &[&str] = if typed.starts_with('/') { &[] } else { &root };
     let meant = fold(start.iter().copied().chain(typed.split('/')));
-    meant.strip_prefix(root.as_slice()).map(|inside| inside.join("/"))
+    meant
+        .strip_prefix(root.as_slice())
+        .map(|inside| inside.join("/"))
 }
 
 /// Folds `.`, `..` and empty segments of an absolute path; `..` at the top stays at the top.

@@ -24,7 +24,10 @@ pub struct Names {
 impl Names {
     /// No names.
     pub fn new() -> Self {
-        Self { starts: vec![0], ..Self::default() }
+        Self {
+            starts: vec![0],
+            ..Self::default()
+        }
     }
 
     /// How many names there are.
@@ -57,9 +60,17 @@ impl Names {
         &self.lower[self.start(name)..self.start(name + 1) - 1]
     }
 
+    /// The same as UTF-8 bytes, for loops that cannot afford to look for character boundaries.
+    pub fn lower_bytes(&self, name: usize) -> &[u8] {
+        &self.lower.as_bytes()[self.start(name)..self.start(name + 1) - 1]
+    }
+
     /// A name as it was given.
     pub fn original(&self, name: usize) -> &str {
-        match self.changed.binary_search_by_key(&name, |(changed, _)| *changed as usize) {
+        match self
+            .changed
+            .binary_search_by_key(&name, |(changed, _)| *changed as usize)
+        {
             Ok(at) => {
                 let start = at.checked_sub(1).map_or(0, |before| self.changed[before].1);
                 &self.originals[start as usize..self.changed[at].1 as usize]
@@ -103,13 +114,18 @@ impl Names {
         let from = self.lower.len();
         self.lower.push_str(packed);
         let added = &mut self.lower[from..];
-        if added.bytes().any(|b| b.is_ascii_uppercase()) {
+        // Without a way out early the loop vectorises.
+        if added
+            .bytes()
+            .fold(false, |any, b| any | b.is_ascii_uppercase())
+        {
             let mut start = 0;
             for (name, end) in (self.masks.len()..).zip(memchr_iter(b'/', packed.as_bytes())) {
                 let original = &packed[start..end];
                 if original.bytes().any(|b| b.is_ascii_uppercase()) {
                     self.originals.push_str(original);
-                    self.changed.push((name as u32, self.originals.len() as u32));
+                    self.changed
+                        .push((name as u32, self.originals.len() as u32));
                 }
                 start = end + 1;
             }
@@ -131,7 +147,8 @@ impl Names {
         let lower = name.to_lowercase();
         if lower != name {
             self.originals.push_str(name);
-            self.changed.push((self.masks.len() as u32, self.originals.len() as u32));
+            self.changed
+                .push((self.masks.len() as u32, self.originals.len() as u32));
         }
         self.masks.push(mask(&lower));
         self.lower.push_str(&lower);
@@ -142,7 +159,8 @@ impl Names {
 
 /// The classes of the characters of a text.
 pub fn mask(text: &str) -> Mask {
-    text.bytes().fold(0, |mask, byte| mask | CLASSES[byte as usize])
+    text.bytes()
+        .fold(0, |mask, byte| mask | CLASSES[byte as usize])
 }
 
 /// One class per letter, as letters tell names apart best; the rest share six.

@@ -4,18 +4,12 @@
 use memchr::memmem;
 
 use crate::index::Index;
-use crate::names::{Mask, mask};
+use crate::score::{
+    DIRECTORY_BONUS, HIGHEST_SUBSEQUENCE, NAME_CONTAINS, NAME_EQUAL, NAME_STARTS, Needle,
+    PATH_CONTAINS, State, with_bonus,
+};
 use crate::top::{Candidate, Key, Top};
 use crate::workspace::Kind;
-
-const NAME_EQUAL: u32 = 1000;
-const NAME_STARTS: u32 = 900;
-const NAME_CONTAINS: u32 = 700;
-const PATH_CONTAINS: u32 = 500;
-const SUBSEQUENCE: u32 = 300;
-/// What a subsequence without a gap earns beyond the bare one.
-const NO_GAP_BONUS: u32 = 100;
-const DIRECTORY_BONUS: u32 = 25;
 
 /// The best `limit` entries of an index for a pattern, which must not contain `/`.
 pub fn rank(index: &Index, pattern: &str, limit: u64) -> Vec<Candidate> {
@@ -28,7 +22,7 @@ pub fn rank(index: &Index, pattern: &str, limit: u64) -> Vec<Candidate> {
     search.by_name();
     if search.has_use_for(PATH_CONTAINS) {
         let inside = search.by_path();
-        if search.has_use_for(SUBSEQUENCE + NO_GAP_BONUS) {
+        if search.has_use_for(HIGHEST_SUBSEQUENCE) {
             search.by_subsequence(&inside);
         }
     }
@@ -52,12 +46,18 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(index: &'a Index, needle: &'a Needle, show_hidden: bool, limit: u64) -> Self {
         let hits = vec![0; index.len().div_ceil(64)];
-        Self { index, needle, show_hidden, top: Top::new(index, limit), hits }
+        Self {
+            index,
+            needle,
+            show_hidden,
+            top: Top::new(index, limit),
+            hits,
+        }
     }
 
     /// Whether an entry of this score, before the bonus, could still be among the best.
     fn has_use_for(&self, score: u32) -> bool {
-        !self.top.is_beyond(Key::best_of(score + DIRECTORY_BONUS))
+        self.top.floor() <= with_bonus(score, Kind::Directory)
     }
 
     /// The empty pattern: everything, in the order of the paths.
@@ -104,13 +104,18 @@ impl<'a> Search<'a> {
     /// The tier of the path: everything below a directory whose prefix contains the needle. Returns which directories do.
     fn by_path(&mut self) -> Vec<bool> {
         let mut inside = Vec::with_capacity(self.index.directory_count());
-        inside.push(self.index.prefix(0).to_lowercase().contains(&self.needle.text));
+        inside.push(
+            self.index
+                .prefix(0)
+                .to_lowercase()
+                .contains(&self.needle.text),
+        );
         for directory in 1..self.index.directory_count() {
             let above = inside[self.index.parent(directory)];
             inside.push(above || self.is_hit(self.index.own_entry(directory)));
         }
-        for directory in 0..self.index.directory_count() {
-            if !inside[directory] || !self.is_open(directory) {
+        for (directory, inside) in inside.iter().enumerate() {
+            if !inside || !self.is_open(directory) {
                 continue;
             }
             for entry in self.index.entries(directory) {
@@ -140,43 +145,81 @@ impl<'a> Search<'a> {
     fn enter(&self, directory: usize, states: &[State]) -> State {
         if directory == 0 {
             let prefix = self.index.prefix(0).to_lowercase();
-            return self.needle.advance(State::Matched(0), &prefix, 0);
+            return self.needle.advance_any(0, &prefix, 0);
         }
         let parent = self.index.parent(directory);
-        let entry = self.index.own_entry(directory);
-        let name = self.index.names().lower(entry);
-        self.needle.advance(states[parent], name, self.index.lower_prefix_units(parent))
+        self.advance(
+            states[parent],
+            self.index.own_entry(directory),
+            parent,
+            usize::MAX,
+        )
     }
 
     fn scan_names(&mut self, directory: usize, state: State) {
         let base = self.index.lower_prefix_units(directory);
-        let (matched, highest) = match state {
-            State::Ended(at) => (self.needle.count, self.needle.gap_score(at)),
+        let (matched, earliest) = match state {
+            State::Ended(at) => (self.needle.count, at),
             // The remaining characters come one after the other at best.
-            State::Matched(matched) => {
-                (matched, self.needle.gap_score(base + self.needle.count - matched - 1))
-            }
+            State::Matched(matched) => (matched, base + self.needle.count - matched - 1),
         };
-        if !self.has_use_for(highest) {
+        // Where the last character has to be found at the latest. Files lack the bonus, so that soon most directories
+        // have nothing to offer but directories.
+        let floor = self.top.floor();
+        let file_reach = self.needle.reach(floor);
+        let directory_reach = self.needle.reach(floor.saturating_sub(DIRECTORY_BONUS));
+        if earliest > directory_reach {
             return;
         }
         let wanted = self.needle.masks[matched];
-        let names = self.index.names();
-        for entry in self.index.entries(directory) {
-            if names.masks()[entry] & wanted != wanted || self.is_hit(entry) || !self.is_shown(entry) {
+        let entries = self.index.entries(directory);
+        for (entry, mask) in entries.clone().zip(&self.index.names().masks()[entries]) {
+            if mask & wanted != wanted {
                 continue;
             }
-            if let State::Ended(at) = self.needle.advance(state, names.lower(entry), base) {
+            let reach = match self.index.kind(entry) {
+                Kind::File => file_reach,
+                Kind::Directory => directory_reach,
+            };
+            if earliest > reach || self.is_hit(entry) || !self.is_shown(entry) {
+                continue;
+            }
+            if let State::Ended(at) = self.advance(state, entry, directory, reach) {
                 self.offer(self.needle.gap_score(at), entry, directory);
             }
         }
     }
 
+    /// Goes on with the name of an entry, from the state at the end of its holder's prefix, as far as it is of use to find
+    /// the last character.
+    fn advance(&self, state: State, entry: usize, holder: usize, reach: usize) -> State {
+        let State::Matched(matched) = state else {
+            return state;
+        };
+        let names = self.index.names();
+        if names.masks()[entry] & self.needle.classes[matched] == 0 {
+            return state;
+        }
+        let base = self.index.lower_prefix_units(holder);
+        if self.needle.is_ascii && !self.index.is_wide(entry) {
+            let name = names.lower_bytes(entry);
+            let useful = name.len().min(reach.saturating_sub(base).saturating_add(1));
+            self.needle.advance_ascii(matched, &name[..useful], base)
+        } else {
+            self.needle.advance_any(matched, names.lower(entry), base)
+        }
+    }
+
     fn offer(&mut self, score: u32, entry: usize, holder: usize) {
         let kind = self.index.kind(entry);
-        let score = score + if kind == Kind::Directory { DIRECTORY_BONUS } else { 0 };
         let units = self.index.prefix_units(holder) + self.index.name_units(entry);
-        self.top.offer(Key::new(self.index.is_ignored(entry), score, kind, units), entry, holder);
+        let key = Key::new(
+            self.index.is_ignored(entry),
+            with_bonus(score, kind),
+            kind,
+            units,
+        );
+        self.top.offer(key, entry, holder);
     }
 
     fn is_hit(&self, entry: usize) -> bool {
@@ -190,103 +233,5 @@ impl<'a> Search<'a> {
     /// Whether entries of the directory can be shown at all.
     fn is_open(&self, directory: usize) -> bool {
         directory == 0 || self.is_shown(self.index.own_entry(directory))
-    }
-}
-
-/// The state of a greedy subsequence scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// So many characters of the needle are matched, not all.
-    Matched(usize),
-    /// All are matched, the last one at this position in UTF-16 code units.
-    Ended(usize),
-}
-
-/// A lower-cased pattern.
-pub(crate) struct Needle {
-    text: String,
-    /// How many characters it has.
-    count: usize,
-    /// For each count of characters, the classes of those after it.
-    masks: Vec<Mask>,
-    chars: Vec<char>,
-}
-
-impl Needle {
-    pub(crate) fn new(pattern: &str) -> Self {
-        let text = pattern.to_lowercase();
-        let chars: Vec<char> = text.chars().collect();
-        let mut masks: Vec<Mask> = text.char_indices().map(|(at, _)| mask(&text[at..])).collect();
-        masks.push(0);
-        Self { count: chars.len(), text, masks, chars }
-    }
-
-    /// Goes on with lower-cased text that begins `base` code units into the path.
-    fn advance(&self, state: State, text: &str, base: usize) -> State {
-        let State::Matched(matched) = state else { return state };
-        if self.text.is_ascii() && text.is_ascii() {
-            self.advance_ascii(matched, text, base)
-        } else {
-            self.advance_any(matched, text, base)
-        }
-    }
-
-    fn advance_ascii(&self, mut matched: usize, text: &str, base: usize) -> State {
-        let needle = self.text.as_bytes();
-        for (at, byte) in text.bytes().enumerate() {
-            if byte == needle[matched] {
-                matched += 1;
-                if matched == needle.len() {
-                    return State::Ended(base + at);
-                }
-            }
-        }
-        State::Matched(matched)
-    }
-
-    fn advance_any(&self, mut matched: usize, text: &str, base: usize) -> State {
-        let mut at = base;
-        for c in text.chars() {
-            if c == self.chars[matched] {
-                matched += 1;
-                if matched == self.count {
-                    return State::Ended(at);
-                }
-            }
-            at += c.len_utf16();
-        }
-        State::Matched(matched)
-    }
-
-    /// The score of a subsequence by where its last character is. The gaps before each character add up to everything
-    /// up to the last one that is no hit, because the scan goes on one code unit after each hit (SPEC 5.2).
-    fn gap_score(&self, last: usize) -> u32 {
-        let gap = u32::try_from(last + 1 - self.count).unwrap_or(u32::MAX);
-        SUBSEQUENCE + NO_GAP_BONUS.saturating_sub(gap)
-    }
-
-    /// The score of a file whose path is this lower-cased name alone, without the tier of the path (SPEC 5.2).
-    pub(crate) fn score_name(&self, name: &str) -> Option<u32> {
-        if name == self.text {
-            Some(NAME_EQUAL)
-        } else if name.starts_with(&self.text) {
-            Some(NAME_STARTS)
-        } else if name.contains(&self.text) {
-            Some(NAME_CONTAINS)
-        } else if let State::Ended(at) = self.advance(State::Matched(0), name, 0) {
-            Some(self.gap_score(at))
-        } else {
-            None
-        }
-    }
-
-    /// The pattern in lower case.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// How many characters it has.
-    pub(crate) fn count(&self) -> usize {
-        self.count
     }
 }

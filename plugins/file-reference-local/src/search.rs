@@ -86,7 +86,10 @@ enum State {
     Empty,
     /// A build is under way. The number tells it from builds whose result nobody wants any more.
     /// Dropping the waiters tells them that theirs is one of these.
-    Building { build: u64, waiters: Vec<oneshot::Sender<Rc<Built>>> },
+    Building {
+        build: u64,
+        waiters: Vec<oneshot::Sender<Rc<Built>>>,
+    },
     /// An index, to be used until it is invalidated.
     Ready(Rc<Built>),
     /// No more answers.
@@ -104,7 +107,14 @@ impl<W: Workspace + 'static> Search<W> {
     /// A search in a workspace. Nothing is read before the first query.
     pub fn new(config: Rc<Config>, workspace: W, spawn: Spawn) -> Self {
         let root = workspace.path();
-        Self { config, workspace, root, spawn, state: RefCell::new(State::Empty), builds: Cell::new(0) }
+        Self {
+            config,
+            workspace,
+            root,
+            spawn,
+            state: RefCell::new(State::Empty),
+            builds: Cell::new(0),
+        }
     }
 
     /// Answers a query: the text after `@` or `@"`. Near misses are looked for only when asked for.
@@ -128,13 +138,15 @@ impl<W: Workspace + 'static> Search<W> {
         let listed;
         let shared;
         let built = match query {
-            Query::Listing { directory, .. } => match resolve(&self.root, directory, &self.config) {
-                None => return Ok(Answer::default()),
-                Some(path) => {
-                    listed = self.list(directory, path, signal).await?;
-                    &listed
+            Query::Listing { directory, .. } => {
+                match resolve(&self.root, directory, &self.config) {
+                    None => return Ok(Answer::default()),
+                    Some(path) => {
+                        listed = self.list(directory, path, signal).await?;
+                        &listed
+                    }
                 }
-            },
+            }
             Query::Fuzzy(_) => {
                 shared = self.index(signal).await?;
                 &*shared
@@ -148,7 +160,12 @@ impl<W: Workspace + 'static> Search<W> {
             Vec::new()
         };
         let indexed = built.index.len() as u64;
-        Ok(Answer { candidates, suggestions, indexed, limited_by: built.limited_by })
+        Ok(Answer {
+            candidates,
+            suggestions,
+            indexed,
+            limited_by: built.limited_by,
+        })
     }
 
     /// Forgets the index. Who waits for one to be built is turned away.
@@ -165,8 +182,16 @@ impl<W: Workspace + 'static> Search<W> {
     }
 
     /// Reads one directory and presents it as an index of its own.
-    async fn list(&self, typed: &str, path: String, signal: &impl Signal) -> Result<Built, SearchError> {
-        let batch = Batch { paths: vec![path.clone()], limit: LISTING_LIMIT };
+    async fn list(
+        &self,
+        typed: &str,
+        path: String,
+        signal: &impl Signal,
+    ) -> Result<Built, SearchError> {
+        let batch = Batch {
+            paths: vec![path.clone()],
+            limit: LISTING_LIMIT,
+        };
         let outcomes = match select(pin!(self.workspace.list(batch)), pin!(signal.wait())).await {
             Either::Left((outcomes, _)) if signal.aborted().is_none() => outcomes,
             _ => return Err(SearchError::Aborted),
@@ -174,13 +199,24 @@ impl<W: Workspace + 'static> Search<W> {
         Ok(match outcomes.first() {
             Some(Outcome::Listed(listing)) => {
                 let cut = listing.omitted > 0;
-                let limited_by = if cut { LimitedBy::MaxEntries } else { LimitedBy::None };
-                Built { index: Index::of_listing(typed, listing), limited_by }
+                let limited_by = if cut {
+                    LimitedBy::MaxEntries
+                } else {
+                    LimitedBy::None
+                };
+                Built {
+                    index: Index::of_listing(typed, listing),
+                    limited_by,
+                }
             }
-            Some(Outcome::Failed(error)) if !error.leaves_unread(&path) => {
-                Built { index: Index::new(typed), limited_by: LimitedBy::None }
-            }
-            _ => Built { index: Index::new(typed), limited_by: LimitedBy::Unreadable(1) },
+            Some(Outcome::Failed(error)) if !error.leaves_unread(&path) => Built {
+                index: Index::new(typed),
+                limited_by: LimitedBy::None,
+            },
+            _ => Built {
+                index: Index::new(typed),
+                limited_by: LimitedBy::Unreadable(1),
+            },
         })
     }
 
@@ -215,7 +251,10 @@ impl<W: Workspace + 'static> Search<W> {
             }
             empty @ State::Empty => {
                 self.builds.set(self.builds.get() + 1);
-                *empty = State::Building { build: self.builds.get(), waiters: vec![sender] };
+                *empty = State::Building {
+                    build: self.builds.get(),
+                    waiters: vec![sender],
+                };
             }
         }
         (self.spawn)(Box::pin(self.clone().build(self.builds.get())));

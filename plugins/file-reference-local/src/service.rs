@@ -22,7 +22,11 @@ pub struct Service<W> {
 impl<W: Workspace + 'static> Service<W> {
     /// A service without agents.
     pub fn new(config: Config, spawn: Spawn) -> Self {
-        Self { config: Rc::new(config), spawn, agents: RefCell::default() }
+        Self {
+            config: Rc::new(config),
+            spawn,
+            agents: RefCell::default(),
+        }
     }
 
     /// Takes in an agent. A repeated announcement changes nothing.
@@ -71,9 +75,15 @@ impl<W: Workspace + 'static> Service<W> {
         query: &str,
         signal: &impl Signal,
     ) -> Result<Vec<Candidate>, SearchError> {
-        let answer = self.answer(agent, query, self.config.typo_tolerance, signal).await?;
+        let answer = self
+            .answer(agent, query, self.config.typo_tolerance, signal)
+            .await?;
         // There are suggestions only where there is no candidate.
-        Ok(if answer.candidates.is_empty() { answer.suggestions } else { answer.candidates })
+        Ok(if answer.candidates.is_empty() {
+            answer.suggestions
+        } else {
+            answer.candidates
+        })
     }
 
     /// Everything about a query.

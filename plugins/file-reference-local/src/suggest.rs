@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::index::Index;
-use crate::names::mask;
-use crate::rank::{Needle, shows_hidden};
+use crate::names::{Mask, mask};
+use crate::rank::shows_hidden;
+use crate::score::Needle;
 use crate::top::{Candidate, Key, Top};
 
 /// Shorter patterns are near to too much.
@@ -42,44 +43,68 @@ struct Matcher {
     needle: Needle,
     /// Whether composition can make a difference to names that are ASCII, too.
     composes: bool,
-    mask: u32,
+    mask: Mask,
     distance: usize,
 }
 
 impl Matcher {
     fn new(pattern: &str) -> Self {
         let needle = Needle::new(&compose(&pattern.to_lowercase()));
-        let distance = (needle.count() / 4).clamp(1, MAX_DISTANCE);
+        let distance = (needle.count / 4).clamp(1, MAX_DISTANCE);
         let composes = !pattern.is_ascii();
-        Self { mask: mask(needle.text()), needle, composes, distance }
+        Self {
+            mask: mask(&needle.text),
+            needle,
+            composes,
+            distance,
+        }
     }
 
     /// How near an entry is: a score of the ranking when only composition stood in the way, else less for each typo.
     fn score(&self, index: &Index, entry: usize) -> Option<u32> {
         let wide = index.is_wide(entry);
         let lower = index.names().lower(entry);
-        let name = if wide { compose(lower) } else { Cow::Borrowed(lower) };
-        if (wide || self.composes) && let Some(score) = self.needle.score_name(&name) {
+        let name = if wide {
+            compose(lower)
+        } else {
+            Cow::Borrowed(lower)
+        };
+        if (wide || self.composes)
+            && let Some(score) = self.needle.score_name(&name)
+        {
             return Some(score);
         }
-        if !wide && !self.may_be_near(index.names().masks()[entry]) {
+        // What the whole name lacks its stem lacks too.
+        if !wide && self.lacking(index.names().masks()[entry]) > self.distance {
             return None;
         }
-        let distance = [self.distance(&name), self.distance(stem(&name))].into_iter().flatten().min();
+        let distance = [self.distance(&name), self.distance(stem(&name))]
+            .into_iter()
+            .flatten()
+            .min();
         distance.map(|distance| TYPO - distance as u32)
     }
 
-    /// Each class of characters that the name lacks costs an edit at least.
-    fn may_be_near(&self, name: u32) -> bool {
-        (self.mask & !name).count_ones() as usize <= self.distance
+    /// How many classes of characters of the pattern are not among those of a name.
+    fn lacking(&self, name: Mask) -> usize {
+        (self.mask & !name).count_ones() as usize
     }
 
     fn distance(&self, name: &str) -> Option<usize> {
-        let length = if name.is_ascii() { name.len() } else { name.chars().count() };
-        if length.abs_diff(self.needle.count()) > self.distance {
+        // Each character more costs an edit at least, as does each class of characters that one of the two lacks.
+        let length = if name.is_ascii() {
+            name.len()
+        } else {
+            name.chars().count()
+        };
+        if length.abs_diff(self.needle.count) > self.distance {
             return None;
         }
-        let distance = strsim::osa_distance(self.needle.text(), name);
+        let foreign = (mask(name) & !self.mask).count_ones() as usize;
+        if foreign.max(self.lacking(mask(name))) > self.distance {
+            return None;
+        }
+        let distance = strsim::osa_distance(&self.needle.text, name);
         (distance <= self.distance).then_some(distance)
     }
 }

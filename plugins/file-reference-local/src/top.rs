@@ -32,9 +32,14 @@ impl Key {
         Self(u64::from(ignored) << 44 | inverted << 33 | file << 32 | units as u64)
     }
 
-    /// The best key that an entry of this score could have.
-    pub fn best_of(score: u32) -> Self {
-        Self::new(false, score, Kind::Directory, 0)
+    /// The lowest score that another entry needs to be as good. Any is enough against one that comes last.
+    fn floor(self) -> u32 {
+        let ignored = self.0 >> 44 == 1;
+        if ignored {
+            0
+        } else {
+            BEST_SCORE - (self.0 >> 33) as u32
+        }
     }
 }
 
@@ -58,34 +63,50 @@ pub struct Top<'a> {
 impl<'a> Top<'a> {
     /// An empty selection.
     pub fn new(index: &'a Index, limit: u64) -> Self {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(index.len());
-        Self { index, limit, items: Vec::new(), worst: None }
+        let limit = usize::try_from(limit)
+            .unwrap_or(usize::MAX)
+            .min(index.len());
+        Self {
+            index,
+            limit,
+            items: Vec::new(),
+            worst: None,
+        }
     }
 
-    /// Whether no entry with this key, or a worse one, can be among the best.
-    pub fn is_beyond(&self, key: Key) -> bool {
-        self.worst.is_some_and(|worst| worst.key < key)
+    /// The score, bonus included, below which no entry can be among the best any more.
+    pub fn floor(&self) -> u32 {
+        self.worst.map_or(0, |worst| worst.key.floor())
     }
 
     /// Offers an entry of the directory `holder`. An entry must not be offered twice.
     pub fn offer(&mut self, key: Key, entry: usize, holder: usize) {
-        let item = Item { key, entry: entry as u32, holder: holder as u32 };
-        if self.worst.is_some_and(|worst| order(self.index, &item, &worst) == Ordering::Greater) {
+        let item = Item {
+            key,
+            entry: entry as u32,
+            holder: holder as u32,
+        };
+        if self
+            .worst
+            .is_some_and(|worst| order(self.index, &item, &worst) == Ordering::Greater)
+        {
             return;
         }
         self.items.push(item);
-        if self.items.len() >= self.limit.saturating_mul(2).max(64) {
+        if self.items.len() >= self.limit.saturating_mul(2).max(16) {
             self.sort_out();
         }
     }
 
-    /// Drops what is not among the best. Worth calling before [`Top::is_beyond`] is relied on.
+    /// Drops what is not among the best. Raises the floor to what was offered so far.
     pub fn sort_out(&mut self) {
         if self.limit == 0 || self.items.len() < self.limit {
             return;
         }
         let index = self.index;
-        let (_, worst, _) = self.items.select_nth_unstable_by(self.limit - 1, |a, b| order(index, a, b));
+        let (_, worst, _) = self
+            .items
+            .select_nth_unstable_by(self.limit - 1, |a, b| order(index, a, b));
         self.worst = Some(*worst);
         self.items.truncate(self.limit);
     }
@@ -95,17 +116,26 @@ impl<'a> Top<'a> {
         self.sort_out();
         let index = self.index;
         self.items.sort_unstable_by(|a, b| order(index, a, b));
-        self.items.iter().map(|item| candidate(index, item)).collect()
+        self.items
+            .iter()
+            .map(|item| candidate(index, item))
+            .collect()
     }
 }
 
 fn candidate(index: &Index, item: &Item) -> Candidate {
     let (prefix, name) = parts(index, item);
-    Candidate { path: [prefix, name].concat(), kind: index.kind(item.entry as usize) }
+    Candidate {
+        path: [prefix, name].concat(),
+        kind: index.kind(item.entry as usize),
+    }
 }
 
 fn parts<'a>(index: &'a Index, item: &Item) -> (&'a str, &'a str) {
-    (index.prefix(item.holder as usize), index.names().original(item.entry as usize))
+    (
+        index.prefix(item.holder as usize),
+        index.names().original(item.entry as usize),
+    )
 }
 
 /// The whole order of SPEC 5.3. Paths are compared only when all else is equal.
@@ -119,15 +149,15 @@ fn order(index: &Index, a: &Item, b: &Item) -> Ordering {
 }
 
 /// Compares two paths that are given as a prefix and a name each, without joining them.
-fn cmp_joined(a: (&str, &str), b: (&str, &str)) -> Ordering {
+fn cmp_joined<'a>(a: (&'a str, &'a str), b: (&'a str, &'a str)) -> Ordering {
     let shared = a.0.len().min(b.0.len());
     let differing = a.0.bytes().zip(b.0.bytes()).position(|(x, y)| x != y);
     if differing.is_some() {
         return utf16::cmp(a.0, b.0);
     }
     // One prefix begins with the other, so that both may be cut at the shorter one's end.
-    let rest = |(prefix, name): (&str, &str)| [&prefix[shared..], name].concat();
-    utf16::cmp(&rest(a), &rest(b))
+    let rest = |(prefix, name): (&'a str, &'a str)| prefix.bytes().skip(shared).chain(name.bytes());
+    utf16::cmp_utf8(rest(a), rest(b))
 }
 
 #[cfg(test)]

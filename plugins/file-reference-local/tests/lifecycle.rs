@@ -1,5 +1,12 @@
 //! Aborts, invalidation and disposal, as the published module handles them (SPEC 3.2 and 5).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "this is how a test fails"
+)]
+
 mod support;
 
 use std::cell::{Cell, RefCell};
@@ -53,7 +60,11 @@ enum With {
 
 impl With {
     fn reason(self) -> AbortReason {
-        if self == Self::Text { AbortReason::Value } else { AbortReason::Error }
+        if self == Self::Text {
+            AbortReason::Value
+        } else {
+            AbortReason::Error
+        }
     }
 
     fn thrown(self) -> Value {
@@ -88,9 +99,18 @@ impl Stage {
         let local = Local::new(root, &config.excluded_directories);
         let service = Rc::new(Service::new(config, spawn));
         let (gate, calls) = (Switch::new(), Rc::new(Cell::new(0)));
-        let workspace = Gated { local, gate: gate.clone(), calls: calls.clone() };
+        let workspace = Gated {
+            local,
+            gate: gate.clone(),
+            calls: calls.clone(),
+        };
         service.agent_created(AGENT.to_owned(), workspace);
-        Self { pool, service, gate, calls }
+        Self {
+            pool,
+            service,
+            gate,
+            calls,
+        }
     }
 
     /// Starts a query and lets it come as far as it can.
@@ -123,7 +143,12 @@ impl Stage {
     /// What came of a query that must have settled without the host's help.
     fn settled(&mut self, running: &Running) -> Value {
         self.pool.run_until_stalled();
-        match running.result.borrow_mut().take().expect("the query has not settled") {
+        match running
+            .result
+            .borrow_mut()
+            .take()
+            .expect("the query has not settled")
+        {
             Ok(candidates) => json!({"ok": as_json(&candidates)}),
             Err(SearchError::Aborted) => running.with.get().thrown(),
             Err(error) => json!({"rejected_error": error.to_string(), "name": "Error"}),
@@ -164,7 +189,11 @@ fn home() -> tempfile::TempDir {
 fn play(what: &str) -> Value {
     let home = home();
     let mut stage = Stage::new(home.path());
-    let query = if what.starts_with("listing") { LISTING } else { BARE };
+    let query = if what.starts_with("listing") {
+        LISTING
+    } else {
+        BARE
+    };
     let text = what.split_once(", ").map_or("", |(_, rest)| rest);
     let with = match text {
         _ if text.contains("without a reason") => With::Nothing,
@@ -179,7 +208,11 @@ fn play(what: &str) -> Value {
         }
         _ if text.starts_with("signal already aborted") => {
             let running = stage.start(query, Some(with));
-            assert_eq!(stage.calls.get(), 0, "nothing is read for a caller who has left");
+            assert_eq!(
+                stage.calls.get(),
+                0,
+                "nothing is read for a caller who has left"
+            );
             stage.settled(&running)
         }
         _ if text.starts_with("aborted while it runs") => {
@@ -189,8 +222,16 @@ fn play(what: &str) -> Value {
         }
         _ if text == "invalidate() while it runs" || text == "dispose() while it runs" => {
             let running = stage.start(query, None);
-            if text.starts_with("invalidate") { stage.invalidate() } else { stage.dispose() }
-            if query == BARE { stage.settled(&running) } else { stage.finish(&running) }
+            if text.starts_with("invalidate") {
+                stage.invalidate()
+            } else {
+                stage.dispose()
+            }
+            if query == BARE {
+                stage.settled(&running)
+            } else {
+                stage.finish(&running)
+            }
         }
         "first caller aborts during the shared build, second caller waits on" => {
             let (first, second) = (stage.start(BARE, None), stage.start(BARE, None));
@@ -206,7 +247,8 @@ fn play(what: &str) -> Value {
             let new = stage.start(BARE, None);
             json!([stage.settled(&old), stage.finish(&new)])
         }
-        "file made after the first bare query: bare query, listing, bare query after invalidate()" => {
+        "file made after the first bare query: bare query, listing, bare query after invalidate()" =>
+        {
             stage.ask("new");
             std::fs::write(home.path().join("new.txt"), "").unwrap();
             let (bare, listing) = (stage.ask("new"), stage.ask("./new"));
@@ -236,7 +278,8 @@ fn play_root(what: &str) -> Value {
             std::os::unix::fs::symlink(target.path(), &root).unwrap();
             json!([stage.ask(""), stage.ask(BARE)])
         }
-        "missing root is not retried: bare query, root made, bare query, invalidate(), bare query" => {
+        "missing root is not retried: bare query, root made, bare query, invalidate(), bare query" =>
+        {
             let before = stage.ask("z");
             std::fs::create_dir(&root).unwrap();
             std::fs::write(root.join("z"), "").unwrap();
@@ -283,7 +326,14 @@ fn agents_may_be_announced_and_disposed_of_more_than_once() {
     let calls = stage.calls.get();
     let other = Local::new(Path::new("/nowhere"), &[]);
     let (gate, none) = (Switch::new(), Rc::new(Cell::new(0)));
-    stage.service.agent_created(AGENT.to_owned(), Gated { local: other, gate, calls: none });
+    stage.service.agent_created(
+        AGENT.to_owned(),
+        Gated {
+            local: other,
+            gate,
+            calls: none,
+        },
+    );
     assert_eq!(stage.ask(BARE)["ok"].as_array().unwrap().len(), 1);
     assert_eq!(stage.calls.get(), calls, "the first announcement stands");
     assert!(stage.service.knows(AGENT));

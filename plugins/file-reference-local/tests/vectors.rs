@@ -1,5 +1,12 @@
 //! Configurations and mentions, as the published module judges them (SPEC 2 and 7).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "this is how a test fails"
+)]
+
 mod support;
 
 use dsh_file_reference_local::config::{Config, SCHEMA};
@@ -32,8 +39,14 @@ fn configurations_are_accepted_and_refused_alike() {
 #[test]
 fn every_rule_names_its_key_and_what_is_allowed() {
     for (config, text) in [
-        ("{", "file-reference-local: the configuration is not valid JSON: "),
-        ("[]", "file-reference-local: the configuration must be a map or null"),
+        (
+            "{",
+            "file-reference-local: the configuration is not valid JSON: ",
+        ),
+        (
+            "[]",
+            "file-reference-local: the configuration must be a map or null",
+        ),
         (
             r#"{"excludedDirectories":"x"}"#,
             "file-reference-local: excludedDirectories must be a list of directory basenames",
@@ -42,7 +55,10 @@ fn every_rule_names_its_key_and_what_is_allowed() {
             r#"{"excludedDirectories":[null]}"#,
             "file-reference-local: excludedDirectories entries must be non-empty directory basenames",
         ),
-        (r#"{"typoTolerance":1}"#, "file-reference-local: typoTolerance must be true or false"),
+        (
+            r#"{"typoTolerance":1}"#,
+            "file-reference-local: typoTolerance must be true or false",
+        ),
         (
             r#"{"ignoredFiles":true}"#,
             "file-reference-local: ignoredFiles must be one of \"show\", \"last\", \"hide\"",
@@ -62,7 +78,10 @@ fn null_is_as_good_as_absent() {
     let nulls = r#"{"maxResults":null,"maxEntries":null,"excludedDirectories":null,
                     "typoTolerance":null,"ignoredFiles":null}"#;
     for config in ["null", "{}", nulls] {
-        assert_eq!(Config::parse(config).unwrap(), (Config::default(), Vec::new()));
+        assert_eq!(
+            Config::parse(config).unwrap(),
+            (Config::default(), Vec::new())
+        );
     }
 }
 
@@ -84,7 +103,10 @@ fn unknown_keys_are_reported() {
 fn the_schema_states_the_defaults() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    let defaults: Value = properties.iter().map(|(key, p)| (key.clone(), p["default"].clone())).collect();
+    let defaults: Value = properties
+        .iter()
+        .map(|(key, p)| (key.clone(), p["default"].clone()))
+        .collect();
     let (config, warnings) = Config::parse(&defaults.to_string()).unwrap();
     assert_eq!(config, Config::default());
     assert!(warnings.is_empty(), "{warnings:?}");
@@ -112,8 +134,16 @@ fn mentions_are_found_as_the_published_module_does() {
         assert_eq!(got, expected, "{case}");
         if let (Some(token), Some((prefix, query))) = (token, exact) {
             assert!(token.split_surrogate.is_some(), "{case}");
-            assert_eq!(json!(units(&token.prefix, token.split_surrogate)), prefix, "{case}");
-            assert_eq!(json!(units(&token.query, token.split_surrogate)), query, "{case}");
+            assert_eq!(
+                json!(units(&token.prefix, token.split_surrogate)),
+                prefix,
+                "{case}"
+            );
+            assert_eq!(
+                json!(units(&token.query, token.split_surrogate)),
+                query,
+                "{case}"
+            );
         }
     }
 }

@@ -15,10 +15,22 @@ pub fn len(text: &str) -> usize {
 /// It is the order of the UTF-8 bytes, but for one thing: U+E000 to U+FFFF come after the characters beyond them,
 /// which are written with surrogates.
 pub fn cmp(a: &str, b: &str) -> Ordering {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    match a.iter().zip(b).find(|(x, y)| x != y) {
-        Some((x, y)) => unit_rank(*x).cmp(&unit_rank(*y)),
-        None => a.len().cmp(&b.len()),
+    cmp_utf8(a.bytes(), b.bytes())
+}
+
+/// The same for texts that are given as their UTF-8 bytes, such as those of several pieces one after the other.
+pub fn cmp_utf8(a: impl Iterator<Item = u8>, mut b: impl Iterator<Item = u8>) -> Ordering {
+    for x in a {
+        match b.next() {
+            None => return Ordering::Greater,
+            Some(y) if x != y => return unit_rank(x).cmp(&unit_rank(y)),
+            Some(_) => {}
+        }
+    }
+    if b.next().is_none() {
+        Ordering::Equal
+    } else {
+        Ordering::Less
     }
 }
 

@@ -19,7 +19,11 @@ pub struct Local {
 impl Local {
     pub fn new(root: &Path, exclude: &[String]) -> Self {
         let name = root.to_str().unwrap().to_owned();
-        Self { root: root.to_owned(), name, exclude: exclude.to_vec() }
+        Self {
+            root: root.to_owned(),
+            name,
+            exclude: exclude.to_vec(),
+        }
     }
 
     fn read(&self, path: &str, limit: u64) -> Result<Listing, ListError> {
@@ -47,7 +51,9 @@ impl Local {
         }
         entries.sort_by(|a, b| utf16::cmp(&a.0, &b.0));
         let mut listing = Listing::default();
-        let kept = entries.len().min(usize::try_from(limit).unwrap_or(usize::MAX));
+        let kept = entries
+            .len()
+            .min(usize::try_from(limit).unwrap_or(usize::MAX));
         listing.omitted = (entries.len() - kept) as u64;
         for (name, kind) in entries.drain(..kept) {
             listing.names += &name;

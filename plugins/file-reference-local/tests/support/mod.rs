@@ -3,6 +3,7 @@
 #![allow(missing_docs, dead_code, reason = "each test uses a part of it")]
 
 pub mod local;
+pub mod memory;
 pub mod run;
 pub mod tree;
 
@@ -13,7 +14,10 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 pub fn vectors() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/file-references"))
+    PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/golden/file-references"
+    ))
 }
 
 pub fn read_json(path: impl AsRef<std::path::Path>) -> Value {
@@ -31,7 +35,10 @@ pub fn as_json(candidates: &[Candidate]) -> Value {
         Kind::File => "file",
         Kind::Directory => "directory",
     };
-    candidates.iter().map(|c| json!({"path": c.path, "kind": kind(c.kind)})).collect()
+    candidates
+        .iter()
+        .map(|c| json!({"path": c.path, "kind": kind(c.kind)}))
+        .collect()
 }
 
 /// Writes past the capture of the test harness: what a run leaves out has to be seen.

@@ -18,8 +18,14 @@ pub struct Tree {
 impl Tree {
     pub fn new(case: &Value) -> Self {
         // Neither the path of the tree nor its name may contain an excluded segment.
-        let home = tempfile::Builder::new().prefix("file-references-").tempdir().unwrap();
-        let mut tree = Self { home, locked: Vec::new() };
+        let home = tempfile::Builder::new()
+            .prefix("file-references-")
+            .tempdir()
+            .unwrap();
+        let mut tree = Self {
+            home,
+            locked: Vec::new(),
+        };
         let outside = tree.outside();
         std::fs::create_dir_all(outside.join("inner")).unwrap();
         std::fs::write(outside.join("outside-secret.txt"), "").unwrap();
@@ -27,7 +33,11 @@ impl Tree {
         std::fs::create_dir(tree.root()).unwrap();
         let step_by_step = needs(case).contains(&"mkdir-step-by-step");
         for entry in case["tree"].as_array().unwrap() {
-            if step_by_step { tree.make_step_by_step(entry) } else { tree.make(entry) }
+            if step_by_step {
+                tree.make_step_by_step(entry)
+            } else {
+                tree.make(entry)
+            }
         }
         tree.lock(case["tree"].as_array().unwrap());
         tree
@@ -90,7 +100,11 @@ impl Tree {
     }
 
     fn lock(&mut self, entries: &[Value]) {
-        for entry in entries.iter().rev().filter(|entry| entry["mode"].is_string()) {
+        for entry in entries
+            .iter()
+            .rev()
+            .filter(|entry| entry["mode"].is_string())
+        {
             let mode = u32::from_str_radix(entry["mode"].as_str().unwrap(), 8).unwrap();
             let place = self.place(entry);
             set_mode(&place, mode);
@@ -112,7 +126,12 @@ fn set_mode(place: &Path, mode: u32) {
 }
 
 pub fn needs(case: &Value) -> Vec<&str> {
-    case["needs"].as_array().into_iter().flatten().map(|need| need.as_str().unwrap()).collect()
+    case["needs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|need| need.as_str().unwrap())
+        .collect()
 }
 
 /// A need of the case that this machine does not meet.
