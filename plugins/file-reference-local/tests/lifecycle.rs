@@ -1,4 +1,4 @@
-//! Aborts, invalidation and disposal, as the published module handles them (SPEC 3.2 and 5).
+//! Aborts, invalidation and disposal, as the published module handles them (SPEC 3).
 
 #![allow(
     clippy::unwrap_used,
@@ -85,11 +85,14 @@ struct Stage {
     calls: Rc<Cell<u32>>,
 }
 
+/// Where a query leaves its result.
+type Outbox = Rc<RefCell<Option<Result<Vec<Candidate>, SearchError>>>>;
+
 /// A query under way.
 struct Running {
     signal: Switch<AbortReason>,
     with: Cell<With>,
-    result: Rc<RefCell<Option<Result<Vec<Candidate>, SearchError>>>>,
+    result: Outbox,
 }
 
 impl Stage {

@@ -11,6 +11,7 @@ use dsh_file_reference_local::config::Config;
 use dsh_file_reference_local::top::Candidate;
 use dsh_file_reference_local::workspace::Kind;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::PathBuf;
 
 pub fn vectors() -> PathBuf {
@@ -43,6 +44,7 @@ pub fn as_json(candidates: &[Candidate]) -> Value {
 
 /// Writes past the capture of the test harness: what a run leaves out has to be seen.
 pub fn announce(text: &str) {
-    use std::io::Write;
-    writeln!(std::io::stderr(), "{text}").unwrap();
+    std::io::stderr()
+        .write_all(format!("{text}\n").as_bytes())
+        .unwrap();
 }
