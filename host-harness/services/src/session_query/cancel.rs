@@ -32,6 +32,10 @@ impl Cancel {
     /// # Errors
     /// [`SessionQueryError::Cancelled`].
     pub fn check(&self) -> Result<(), SessionQueryError> {
-        if self.is_cancelled() { Err(SessionQueryError::Cancelled) } else { Ok(()) }
+        if self.is_cancelled() {
+            Err(SessionQueryError::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }

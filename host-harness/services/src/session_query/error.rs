@@ -81,7 +81,9 @@ impl SessionQueryError {
             Self::InvalidFilter(_) => Some("SESSION_QUERY_INVALID_FILTER"),
             Self::InvalidSurface(_) => Some("SESSION_QUERY_INVALID_SURFACE"),
             Self::CorruptSession { .. } => Some("SESSION_QUERY_CORRUPT_SESSION"),
-            Self::ListingFailed(_) | Self::ReadFailed { .. } => Some("SESSION_QUERY_PERSISTENCE_FAILED"),
+            Self::ListingFailed(_) | Self::ReadFailed { .. } => {
+                Some("SESSION_QUERY_PERSISTENCE_FAILED")
+            }
             Self::Cancelled => None,
             Self::Foreign { code, .. } => code.as_deref(),
         }

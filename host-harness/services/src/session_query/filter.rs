@@ -30,9 +30,9 @@ impl Bounds {
             }
         }
         match (self.from, self.to) {
-            (Some(from), Some(to)) if from > to => {
-                Err(invalid(format!("{name} filter from must be less than or equal to to")))
-            }
+            (Some(from), Some(to)) if from > to => Err(invalid(format!(
+                "{name} filter from must be less than or equal to to"
+            ))),
             _ => Ok(()),
         }
     }
@@ -62,7 +62,10 @@ impl EventFilter {
         let Value::Array(filters) = value else {
             return Err(invalid("filters must be an array"));
         };
-        let filters = filters.iter().map(Self::from_json).collect::<Result<Vec<_>, _>>()?;
+        let filters = filters
+            .iter()
+            .map(Self::from_json)
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(filters)
     }
 
@@ -74,7 +77,12 @@ impl EventFilter {
         let filter = match kind {
             "seq" => Self::Seq(bounds(kind, value)?),
             "time" => Self::Time(bounds(kind, value)?),
-            "type" => Self::Types(strings(kind, value)?.into_iter().map(str::to_owned).collect()),
+            "type" => Self::Types(
+                strings(kind, value)?
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            ),
             "surface" => Self::Surfaces(
                 strings(kind, value)?
                     .into_iter()
@@ -119,7 +127,10 @@ fn bounds(kind: &str, value: &Value) -> Result<Bounds, SessionQueryError> {
         Some(Value::Number(number)) => Ok(number.as_f64()),
         Some(_) => Err(invalid(format!("{kind} filter {name} must be finite"))),
     };
-    Ok(Bounds { from: bound("from")?, to: bound("to")? })
+    Ok(Bounds {
+        from: bound("from")?,
+        to: bound("to")?,
+    })
 }
 
 fn strings<'v>(kind: &str, value: &'v Value) -> Result<Vec<&'v str>, SessionQueryError> {

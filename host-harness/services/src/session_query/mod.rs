@@ -2,17 +2,48 @@
 //!
 //! The rules that the numbers `SPEC-sessions n` refer to are in `plugins/context-proxy/SPEC-sessions.md`.
 
+mod cache;
 mod cancel;
+mod closing;
+mod collate;
+mod decode;
+mod discovery;
 mod error;
+mod extract;
 mod filter;
+mod fingerprint;
+mod frames;
+mod header;
 mod js;
+mod kinds;
+mod layout;
+mod legacy;
+mod load;
+mod local;
+mod log;
+mod mark;
+mod matcher;
+mod message;
+mod packed;
+mod query;
+mod repair;
+mod revision;
+mod row;
+mod shape;
+mod surface;
+mod turns;
 mod types;
+mod view;
+mod window;
 
 pub use cancel::Cancel;
 pub use error::SessionQueryError;
 pub use filter::{Bounds, EventFilter};
+pub use layout::Compression;
+pub use local::{LocalOptions, LocalSessionQuery};
 pub use types::{
-    Document, EventRecord, Header, Page, PageLimits, RawEvent, ReadRequest, SessionRecord, Surface, Window,
+    Document, EventRecord, Header, Page, PageLimits, RawEvent, ReadRequest, SessionRecord, Surface,
+    Window,
 };
 
 /// The greatest `before` and `after` of [`SessionQuery::read_event`].
@@ -31,7 +62,11 @@ pub trait SessionQuery: Send + Sync {
     ///
     /// # Errors
     /// As [`filter_events`](Self::filter_events).
-    fn list_events(&self, session_id: &str, cancel: &Cancel) -> Result<Vec<EventRecord>, SessionQueryError>;
+    fn list_events(
+        &self,
+        session_id: &str,
+        cancel: &Cancel,
+    ) -> Result<Vec<EventRecord>, SessionQueryError>;
 
     /// The events with text that satisfy all conditions, in ascending order of sequence number, within the limits of a page.
     ///
@@ -55,7 +90,8 @@ pub trait SessionQuery: Send + Sync {
         filters: &[EventFilter],
         cancel: &Cancel,
     ) -> Result<Vec<Document>, SessionQueryError> {
-        self.filter_page(session_id, filters, &PageLimits::NONE, cancel).map(|page| page.documents)
+        self.filter_page(session_id, filters, &PageLimits::NONE, cancel)
+            .map(|page| page.documents)
     }
 
     /// One event and its neighbours. The window counts raw events and is clamped to the log.

@@ -27,7 +27,9 @@ impl Surface {
     /// The surface of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Current, Self::Shadowed, Self::LogOnly].into_iter().find(|surface| surface.as_str() == name)
+        [Self::Current, Self::Shadowed, Self::LogOnly]
+            .into_iter()
+            .find(|surface| surface.as_str() == name)
     }
 }
 
@@ -146,8 +148,12 @@ pub struct PageLimits {
 
 impl PageLimits {
     /// No limit at all: what `filterEvents` itself answers.
-    pub const NONE: Self =
-        Self { max_documents: usize::MAX, max_text_bytes: usize::MAX, centre_on_hit: false, before_seq: None };
+    pub const NONE: Self = Self {
+        max_documents: usize::MAX,
+        max_text_bytes: usize::MAX,
+        centre_on_hit: false,
+        before_seq: None,
+    };
 }
 
 /// A part of what matches a query.
@@ -237,7 +243,10 @@ impl Window {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let events: Vec<Value> = self.events.iter().map(RawEvent::to_json).collect();
-        let target = self.events.iter().position(|event| event.seq == self.target);
+        let target = self
+            .events
+            .iter()
+            .position(|event| event.seq == self.target);
         let mut window = json!({
             "session": self.session.to_json(),
             "target": target.and_then(|at| events.get(at)).cloned(),
