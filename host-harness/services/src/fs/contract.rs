@@ -75,6 +75,10 @@ impl FsTarget {
         child.canonical.starts_with(&self.canonical)
     }
 
+    pub(super) fn display(&self) -> &Path {
+        &self.display
+    }
+
     /// The canonical path.
     pub fn canonical(&self) -> &Path {
         &self.canonical

@@ -38,9 +38,10 @@ impl AbortSignal {
     /// Resolves with the reason once the signal is set; stays pending when it never is.
     pub async fn aborted(&self) -> String {
         let mut receiver = self.0.clone();
-        match receiver.wait_for(Option::is_some).await {
-            Ok(reason) => reason.as_deref().unwrap_or_default().to_owned(),
-            Err(_) => std::future::pending().await,
+        // Nobody is left who could set a signal whose controller is gone.
+        if receiver.wait_for(Option::is_some).await.is_err() {
+            return std::future::pending().await;
         }
+        self.reason().unwrap_or_default()
     }
 }
