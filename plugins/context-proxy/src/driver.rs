@@ -1,4 +1,4 @@
-//! Runs one call of a tool from arguments to answer (SPEC 3 to 6), over whatever stands behind the service traits.
+//! Runs one call of a tool from arguments to answer, over whatever stands behind the service traits.
 
 use crate::arguments::Arguments;
 use crate::config::Config;
@@ -12,7 +12,7 @@ use crate::{grep, grep_session, query, slice};
 
 /// Runs a call; the answer is one compact JSON value.
 ///
-/// Services are looked up anew by every call. A call that is aborted starts nothing more, and settles when everything it started has ended.
+/// The order of the checks is that of SPEC 6.3. Services are looked up anew by every call. A call that is aborted starts nothing more, and settles when everything it started has ended.
 pub async fn execute<Q, S, P, A>(
     name: &str,
     arguments: &str,

@@ -170,7 +170,7 @@ pub struct ServiceError {
     pub detail: String,
 }
 
-/// Codes that pass through, each with its sentence (SPEC 6.3).
+/// Codes that pass through, each with its sentence (SPEC 6.4).
 const SENTENCES: &[(&str, &str)] = &[
     ("SESSION_QUERY_ABORTED", "session query was cancelled"),
     (

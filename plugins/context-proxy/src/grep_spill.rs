@@ -1,4 +1,4 @@
-//! `context_grep` over a spill file: how ripgrep is called and how its end is judged (SPEC 5.2). Nothing here starts a process.
+//! `context_grep` over a spill file: how ripgrep is called and how its end is judged (SPEC 5.2, 5.6). Nothing here starts a process.
 
 use crate::errors::ToolError;
 use crate::services::Exit;

@@ -2,6 +2,9 @@
 //!
 //! Run with `cargo test -p dsh-context-proxy -- --include-ignored`. `DSH_RG` names the executable; otherwise `rg` on the path is taken.
 
+// Clippy does not see that helpers of tests are tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use dsh_context_proxy::config::Config;
 use dsh_context_proxy::driver::execute;
 use dsh_context_proxy::errors::{CallError, Failure};

@@ -1,7 +1,6 @@
 //! The cases of SPEC 8 about `context_query` that need no real host. What they leave to it: how texts are compared.
 
 use crate::support::{FakeSession, World, citations, event, seqs};
-use dsh_context_proxy::errors::CallError;
 use dsh_context_proxy::services::{Filter, Surface};
 use serde_json::json;
 
@@ -284,44 +283,6 @@ fn case_022_long_texts_are_cut_and_the_answer_stays_bounded() {
 }
 
 #[test]
-fn case_023_without_the_service_the_call_fails_at_once_and_the_next_one_finds_it() {
-    let world = World::default();
-    world.session.available.set(false);
-    for (tool, arguments) in [
-        (QUERY, json!({})),
-        ("context_slice", json!({"seq": 8})),
-        ("context_grep", json!({"pattern": "x"})),
-    ] {
-        world.assert_failure(
-            tool,
-            arguments,
-            "CONTEXT_PROXY_BACKEND_UNAVAILABLE",
-            "session query backend unavailable",
-        );
-    }
-    world.session.available.set(true);
-    assert_eq!(seqs(&world.answer(QUERY, json!({}))).len(), 7);
-}
-
-#[test]
-fn case_024_arguments_as_a_whole() {
-    let world = World::default();
-    assert_eq!(
-        seqs(&world.answer(QUERY, json!({"nonsense": [1]}))).len(),
-        7
-    );
-    assert_eq!(seqs(&world.answer(QUERY, "")).len(), 7);
-    for bad in ["{\"text\":", "\"text\"", "null", "[]", "5"] {
-        world.assert_failure(
-            QUERY,
-            bad,
-            "INVALID_ARGS",
-            "invalid arguments: \"arguments\" must be an object",
-        );
-    }
-}
-
-#[test]
 fn case_025_an_empty_session_has_no_matches() {
     let world = World::with_session(FakeSession::new(Vec::new()));
     assert_eq!(world.text(QUERY, ""), r#"{"matches":[],"truncated":false}"#);
@@ -334,76 +295,4 @@ fn case_026_conditions_are_combined() {
     assert_eq!(citations(&world.answer(QUERY, arguments)), ["session:11"]);
     let all = json!({"text": "t", "types": ["a", "b"], "surfaces": ["current"], "seq_from": 1, "seq_to": 2});
     assert_eq!(filters(all).len(), 4);
-}
-
-#[test]
-fn case_027_the_services_errors_keep_their_code_and_lose_their_detail() {
-    let sentences = [
-        (
-            "SESSION_QUERY_CORRUPT_SESSION",
-            "session event history is corrupt",
-        ),
-        (
-            "SESSION_QUERY_INVALID_SURFACE",
-            "session event history is invalid",
-        ),
-        (
-            "SESSION_QUERY_PERSISTENCE_FAILED",
-            "session history storage is unavailable",
-        ),
-        ("SESSION_QUERY_SESSION_NOT_FOUND", "session was not found"),
-    ];
-    for (code, sentence) in sentences {
-        let world = World::with_session(FakeSession::failing(code));
-        world.assert_failure(QUERY, json!({}), code, sentence);
-        world.assert_failure("context_slice", json!({"seq": 8}), code, sentence);
-        world.assert_failure("context_grep", json!({"pattern": "x"}), code, sentence);
-    }
-    let world = World::with_session(FakeSession::failing("SESSION_QUERY_SOURCE_CONFLICT"));
-    world.assert_failure(
-        QUERY,
-        json!({}),
-        "SESSION_QUERY_TOOL_FAILED",
-        "session query operation failed",
-    );
-}
-
-#[test]
-fn calls_from_outside_any_session_are_refused() {
-    let mut world = World::default();
-    world.caller.has_session = false;
-    for (tool, arguments) in [
-        (QUERY, json!({})),
-        ("context_slice", json!({"seq": 8})),
-        ("context_grep", json!({"pattern": "x"})),
-        ("context_grep", json!({"pattern": "x", "path": "/spill/a"})),
-    ] {
-        world.assert_failure(
-            tool,
-            arguments,
-            "CONTEXT_PROXY_NO_SESSION",
-            "context tools require an agent-bound session",
-        );
-    }
-    assert!(world.spill.asked.borrow().is_empty());
-}
-
-#[test]
-fn a_pending_service_does_not_hold_an_aborted_call() {
-    use futures::FutureExt;
-    let mut session = FakeSession::fixture();
-    session.hangs = true;
-    let world = World::with_session(session);
-    let mut call = Box::pin(world.call_async(QUERY, "{}"));
-    assert_eq!((&mut call).now_or_never(), None);
-    world.signal.abort();
-    assert_eq!(call.now_or_never(), Some(Err(CallError::Aborted)));
-}
-
-#[test]
-fn an_aborted_call_asks_nothing() {
-    let world = World::default();
-    world.signal.abort();
-    assert_eq!(world.call(QUERY, json!({})), Err(CallError::Aborted));
-    assert!(world.session.asked.borrow().is_empty());
 }

@@ -4,6 +4,7 @@
 
 mod fake_process;
 mod fake_session;
+pub mod grep_calls;
 pub mod rg_output;
 
 pub use fake_process::{FakeSubprocess, Run};
