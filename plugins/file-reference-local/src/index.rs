@@ -1,6 +1,7 @@
 //! The files and directories of one tree, or of one directory, in the order of SPEC 4.2.
 
 use dsh_guest_support::utf16;
+use memchr::memchr_iter;
 
 use crate::names::Names;
 use crate::workspace::{Kind, Listing};
@@ -84,8 +85,11 @@ impl Index {
         self.skip_directory();
         let inherited = self.inherited(directory);
         let mut ignored = listing.ignored.iter().peekable();
-        for (position, (name, kind)) in packed.split_terminator('/').zip(&listing.kinds).enumerate()
-        {
+        let mut start = 0;
+        let ends = memchr_iter(b'/', packed.as_bytes());
+        for (position, (end, kind)) in ends.zip(&listing.kinds).enumerate() {
+            let name = &packed[start..end];
+            start = end + 1;
             let mut flags = inherited;
             flags |= if name.is_ascii() { 0 } else { WIDE };
             flags |= if name.starts_with('.') { HIDDEN } else { 0 };
@@ -266,6 +270,6 @@ impl Index {
 
 /// The text of the first `count` packed names.
 fn first_names(packed: &str, count: usize) -> &str {
-    let ends = memchr::memchr_iter(b'/', packed.as_bytes()).take(count);
+    let ends = memchr_iter(b'/', packed.as_bytes()).take(count);
     &packed[..ends.last().map_or(0, |end| end + 1)]
 }

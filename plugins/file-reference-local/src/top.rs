@@ -142,7 +142,8 @@ fn parts<'a>(index: &'a Index, item: &Item) -> (&'a str, &'a str) {
 fn order(index: &Index, a: &Item, b: &Item) -> Ordering {
     a.key.cmp(&b.key).then_with(|| {
         if a.holder == b.holder {
-            return utf16::cmp(parts(index, a).1, parts(index, b).1);
+            // The entries of one directory come in the order of their names.
+            return a.entry.cmp(&b.entry);
         }
         cmp_joined(parts(index, a), parts(index, b))
     })
