@@ -1,0 +1,169 @@
+//! Command line: results on standard output, logs on standard error. Exit 0 success, 1 the tool answered an error, 2 wrong usage or
+//! configuration.
+
+mod bench;
+mod call;
+mod complete;
+mod demo;
+mod export;
+mod plugins;
+mod prompt;
+mod session;
+mod style;
+mod tools;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::fmt;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// Runs DSH plugins as sandboxed WebAssembly components.
+#[derive(Parser)]
+#[command(
+    name = "dsh-host",
+    version,
+    propagate_version = true,
+    max_term_width = 110
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show the plugins at work on a directory
+    Demo(demo::Arguments),
+    /// List the plugins: what each is, imports, may touch and may use up
+    Plugins(plugins::Arguments),
+    /// List the tools that a model would be offered
+    Tools(tools::Arguments),
+    /// Call a tool and print exactly the text that the model would see
+    Call(call::Arguments),
+    /// Complete an @path mention
+    Complete(complete::Arguments),
+    /// Print the sections that plugins add to the system prompt
+    Prompt(prompt::Arguments),
+    /// Measure
+    #[command(subcommand)]
+    Bench(bench::Command),
+    /// Write the bundled components to a directory, with checksums
+    Export(export::Arguments),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  dsh-host completions bash > ~/.local/share/bash-completion/completions/dsh-host"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Why a command ends without success.
+pub(crate) enum Stop {
+    /// Wrong usage or configuration.
+    Usage(String),
+    /// The tool answered an error; it has been printed.
+    ToolError,
+    /// Standard output was closed by its reader, which is no error.
+    Closed,
+}
+
+impl Stop {
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::Usage(message.to_string())
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            Self::Closed
+        } else {
+            Self::usage(error)
+        }
+    }
+}
+
+pub(crate) type Outcome = Result<(), Stop>;
+
+/// Parses the command line and runs the command.
+pub(crate) fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let filter = EnvFilter::try_from_env("DSH_HOST_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let colour = style::stderr_has_colour();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colour)
+        .without_time()
+        .init();
+    let outcome = match arguments.command {
+        Command::Completions { shell } => completions(shell),
+        command => in_runtime(command),
+    };
+    match outcome {
+        Ok(()) | Err(Stop::Closed) => ExitCode::SUCCESS,
+        Err(Stop::ToolError) => ExitCode::from(1),
+        Err(Stop::Usage(message)) => {
+            anstream::eprintln!("{}error:{} {message}", style::ERROR, style::RESET);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn in_runtime(command: Command) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let outcome = runtime.block_on(async {
+        match command {
+            Command::Demo(arguments) => demo::run(arguments).await,
+            Command::Plugins(arguments) => plugins::run(arguments).await,
+            Command::Tools(arguments) => tools::run(arguments).await,
+            Command::Call(arguments) => call::run(arguments).await,
+            Command::Complete(arguments) => complete::run(arguments).await,
+            Command::Prompt(arguments) => prompt::run(arguments).await,
+            Command::Bench(command) => bench::run(command).await,
+            Command::Export(arguments) => export::run(&arguments),
+            Command::Completions { shell } => completions(shell),
+        }
+    });
+    // A directory on a dead network file system may hold a reading thread for ever; the process does not wait for it.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn completions(shell: clap_complete::Shell) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "dsh-host", &mut script);
+    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_command_has_an_example() {
+        let command = Arguments::command();
+        command.clone().debug_assert();
+        let mut waiting: Vec<_> = command.get_subcommands().collect();
+        while let Some(command) = waiting.pop() {
+            if command.has_subcommands() {
+                waiting.extend(command.get_subcommands());
+            } else {
+                let help = command
+                    .get_after_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                assert!(
+                    help.contains("Example"),
+                    "{} has no example in its help",
+                    command.get_name()
+                );
+            }
+        }
+    }
+}

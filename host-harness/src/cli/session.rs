@@ -1,0 +1,181 @@
+//! A host with the plugins of a profile, as the commands need it.
+
+use super::{Stop, style};
+use crate::cli::Outcome;
+use clap::Args;
+use dsh_host::profile::{Profile, ProfileRow, default_profile};
+use dsh_host::{
+    AgentSpec, Host, HostOptions, LoadedComponent, Manifest, PluginRow, RowState, bundled,
+};
+use std::path::{Path, PathBuf};
+
+/// The agent that the command line speaks for.
+pub(crate) const AGENT: &str = "dsh-host";
+
+/// Which plugins, on which directory.
+#[derive(Args, Clone)]
+pub(crate) struct Where {
+    /// Working directory of the agent [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Profile with the plugins to mount [default: the bundled ones]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+}
+
+/// A mounted profile.
+pub(crate) struct Session {
+    pub(crate) host: Host,
+    pub(crate) rows: Vec<MountedRow>,
+    /// The agent's working directory, absolute.
+    pub(crate) cwd: String,
+}
+
+/// A row that was read, loaded and mounted, or left out on purpose.
+pub(crate) struct MountedRow {
+    pub(crate) row: ProfileRow,
+    pub(crate) component: LoadedComponent,
+    pub(crate) manifest: Manifest,
+    /// Programs that it may run, in words.
+    pub(crate) grants: Vec<String>,
+    pub(crate) state: Option<RowState>,
+}
+
+impl Where {
+    /// The profile, with its warnings logged.
+    pub(crate) fn profile(&self) -> Result<Profile, Stop> {
+        let Some(path) = &self.profile else {
+            return Ok(default_profile());
+        };
+        let text =
+            std::fs::read_to_string(path).map_err(|error| unreadable("profile", path, &error))?;
+        let profile = Profile::parse(&text)
+            .map_err(|error| Stop::usage(format!("{}: {error}", path.display())))?;
+        for warning in &profile.warnings {
+            tracing::warn!("{}: {warning}", path.display());
+        }
+        Ok(profile)
+    }
+
+    /// The agent's working directory as absolute text. It is not looked at: a missing one is for the plugins to deal with.
+    pub(crate) fn directory(&self) -> Result<String, Stop> {
+        let path = match &self.cwd {
+            Some(path) => std::path::absolute(path),
+            None => std::env::current_dir(),
+        };
+        let path = path.map_err(|error| Stop::usage(format!("--cwd: {error}")))?;
+        path.into_os_string().into_string().map_err(|path| {
+            Stop::usage(format!(
+                "--cwd: {} is not UTF-8, and paths of DSH are text",
+                PathBuf::from(path).display()
+            ))
+        })
+    }
+}
+
+impl Session {
+    /// Builds a host and mounts the rows for which `wanted` holds, disabled ones excepted.
+    pub(crate) async fn open(
+        place: &Where,
+        profile: Profile,
+        wanted: impl Fn(&LoadedComponent) -> bool,
+    ) -> Result<Self, Stop> {
+        let cwd = place.directory()?;
+        let host =
+            Host::new(HostOptions::default()).map_err(|error| Stop::usage(format!("{error:#}")))?;
+        provide_local_services(&host, &cwd)?;
+        let agent = AgentSpec::new(AGENT, &cwd);
+        host.create_agent(agent).await.map_err(Stop::usage)?;
+        let mut rows = Vec::new();
+        let base = place.profile.as_deref().and_then(Path::parent);
+        for row in profile.rows {
+            let component = load(&host, &row, base)?;
+            if !wanted(&component) {
+                continue;
+            }
+            let manifest = host.describe(&row.id, &component, &row.limits).await;
+            let manifest = manifest
+                .map_err(|failure| Stop::usage(format!("row \"{}\": {failure}", row.id)))?;
+            let mut mounted = MountedRow {
+                component,
+                row,
+                manifest,
+                grants: Vec::new(),
+                state: None,
+            };
+            if !mounted.row.disabled {
+                mounted.mount(&host).await?;
+            }
+            rows.push(mounted);
+        }
+        Ok(Self { host, rows, cwd })
+    }
+
+    /// Unmounts everything.
+    pub(crate) async fn close(self) -> Outcome {
+        self.host.shutdown().await;
+        Ok(())
+    }
+}
+
+impl MountedRow {
+    async fn mount(&mut self, host: &Host) -> Outcome {
+        let row = PluginRow {
+            id: self.row.id.clone(),
+            component: self.component.clone(),
+            config: self.row.config.clone(),
+            limits: self.row.limits.clone(),
+        };
+        let state = host
+            .mount(row)
+            .await
+            .map_err(|failure| Stop::usage(format!("row \"{}\": {failure}", self.row.id)))?;
+        if let RowState::Pending(missing) = &state {
+            tracing::warn!("row \"{}\" waits for {}", self.row.id, missing.join(", "));
+        }
+        self.state = Some(state);
+        Ok(())
+    }
+}
+
+/// Provides what this machine has.
+pub(crate) fn provide_local_services(_host: &Host, _cwd: &str) -> Outcome {
+    Ok(())
+}
+
+fn load(host: &Host, row: &ProfileRow, base: Option<&Path>) -> Result<LoadedComponent, Stop> {
+    let wrong = |reason: String| Stop::usage(format!("row \"{}\": name: {reason}", row.id));
+    let from_file;
+    let bytes = match bundled::find(&row.name) {
+        Some(found) => found.bytes,
+        None if looks_like_path(&row.name) => {
+            let path = base.unwrap_or(Path::new("")).join(&row.name);
+            from_file = std::fs::read(&path)
+                .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
+            &from_file
+        }
+        None => {
+            let names = bundled::ALL.map(|bundled| bundled.name).join(", ");
+            return Err(wrong(format!(
+                "no bundled plugin is called \"{}\" (there are {names}); a file name ends in .wasm",
+                row.name
+            )));
+        }
+    };
+    // The first compilation takes about a second; later ones come from the cache.
+    let progress = style::spinner("compiling");
+    let component = LoadedComponent::new(host.engine(), bytes);
+    progress.finish_and_clear();
+    component.map_err(|error| wrong(format!("{}: {error}", row.name)))
+}
+
+fn looks_like_path(name: &str) -> bool {
+    name.ends_with(".wasm") || name.contains(['/', '\\'])
+}
+
+fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> Stop {
+    Stop::usage(format!(
+        "the {what} {} cannot be read: {error}",
+        path.display()
+    ))
+}

@@ -1,0 +1,163 @@
+//! What one plugin instance may use up.
+
+use std::time::Duration;
+use wasmtime::{ResourceLimiter, Result, Store, UpdateDeadline};
+
+use crate::engine::TICK;
+use crate::store::PluginState;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Limits of one mounted plugin. A profile row can change them under `limits`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Linear memory, in bytes. Profile key `memoryMiB`.
+    pub memory: usize,
+    /// Longest time the guest may compute without giving way to its other calls. Profile key `spinMs`.
+    pub spin: Duration,
+    /// How long a call may go on after its abort signal was set. Profile key `abortGraceMs`.
+    pub abort_grace: Duration,
+    /// Longest time for mounting, that is for `apply`. Profile key `applyMs`.
+    pub apply: Duration,
+    /// Longest time for unmounting, that is for `dispose`. Profile key `disposeMs`.
+    pub dispose: Duration,
+    /// Largest answer of one call, and largest request of one host call, in bytes. Profile key `messageMiB`.
+    pub message: usize,
+    /// Calls in flight at one time; further ones wait. Profile key `concurrentCalls`.
+    pub concurrent_calls: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory: 256 << 20,
+            spin: Duration::from_secs(2),
+            abort_grace: Duration::from_secs(15),
+            apply: Duration::from_secs(30),
+            dispose: Duration::from_secs(30),
+            message: 64 << 20,
+            concurrent_calls: 64,
+        }
+    }
+}
+
+/// Elements of all tables of one instance. A component of this kind has one small function table.
+const TABLE_ELEMENTS: usize = 100_000;
+/// Core instances, tables and memories. A component holds its main module and a few adapters.
+const INSTANCES: usize = 64;
+const TABLES: usize = 64;
+const MEMORIES: usize = 8;
+
+/// Bounds memory and tables, and remembers that it had to refuse, so that the trap which follows can be explained.
+#[derive(Debug)]
+pub(crate) struct MemoryLimiter {
+    memory: usize,
+    used: usize,
+    refused: bool,
+}
+
+impl MemoryLimiter {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            memory: limits.memory,
+            used: 0,
+            refused: false,
+        }
+    }
+
+    /// Whether the guest asked for more memory than it may have.
+    pub(crate) fn refused(&self) -> bool {
+        self.refused
+    }
+}
+
+impl ResourceLimiter for MemoryLimiter {
+    // The bound is on the sum over the instance's memories: a component may have several, and each grows by itself.
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> Result<bool> {
+        let used = self.used.saturating_add(desired.saturating_sub(current));
+        let fits = used <= self.memory;
+        if fits {
+            self.used = used;
+        } else {
+            self.refused = true;
+        }
+        Ok(fits)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> Result<bool> {
+        Ok(desired <= TABLE_ELEMENTS)
+    }
+
+    fn instances(&self) -> usize {
+        INSTANCES
+    }
+
+    fn tables(&self) -> usize {
+        TABLES
+    }
+
+    fn memories(&self) -> usize {
+        MEMORIES
+    }
+}
+
+/// Counts the engine's ticks during which a guest computed without giving way. The instance's own loop resets the count, and it only runs
+/// while no guest code does: wasmtime suspends the whole store when a guest yields to the ticker.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watchdog(Arc<AtomicU64>);
+
+impl Watchdog {
+    /// Makes the store give way at every tick and trap after `spin`.
+    pub(crate) fn guard(&self, store: &mut Store<PluginState>, spin: Duration) {
+        let ticks = self.0.clone();
+        let limit = u64::try_from(spin.as_millis() / TICK.as_millis())
+            .unwrap_or(u64::MAX)
+            .max(1);
+        store.epoch_deadline_callback(move |_| {
+            Ok(if ticks.fetch_add(1, Ordering::Relaxed) >= limit {
+                UpdateDeadline::Interrupt
+            } else {
+                UpdateDeadline::Yield(1)
+            })
+        });
+        store.set_epoch_deadline(1);
+    }
+
+    /// The guest has given way.
+    pub(crate) fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_bound_holds_for_the_sum_of_all_memories() {
+        let limits = Limits {
+            memory: 100,
+            ..Limits::default()
+        };
+        let mut limiter = MemoryLimiter::new(&limits);
+        assert!(limiter.memory_growing(0, 60, None).unwrap());
+        assert!(limiter.memory_growing(0, 40, None).unwrap());
+        assert!(!limiter.refused());
+        assert!(!limiter.memory_growing(40, 41, None).unwrap());
+        assert!(limiter.refused());
+        assert!(
+            limiter.memory_growing(60, 60, None).unwrap(),
+            "a refusal changes nothing"
+        );
+    }
+}

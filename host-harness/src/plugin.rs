@@ -1,0 +1,449 @@
+//! A mounted plugin: its instance, and what happens when that instance traps.
+
+use crate::abort::{AbortReason, AbortSignal};
+use crate::agents::Agent;
+use crate::component::{Exports, LoadedComponent};
+use crate::ctx::PluginEnv;
+use crate::engine::Engine;
+use crate::failure::{Failure, codes};
+use crate::instance::{Access, End, Instance};
+use crate::limits::Limits;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, Semaphore};
+
+/// Traps within [`TRAP_PERIOD`] after which a plugin is given up.
+pub const TRAP_LIMIT: usize = 5;
+/// See [`TRAP_LIMIT`].
+pub const TRAP_PERIOD: Duration = Duration::from_secs(60);
+
+/// What a plugin says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// The name as DSH knows it.
+    pub name: String,
+    /// Semantic version.
+    pub version: String,
+    /// One sentence.
+    pub summary: String,
+    /// Services without which it is not mounted.
+    pub required: Vec<String>,
+    /// Services that it uses when they are there.
+    pub optional: Vec<String>,
+    /// JSON Schema of its configuration.
+    pub config_schema: Value,
+}
+
+/// A plugin that has been applied, until it is disposed.
+pub(crate) struct Plugin {
+    engine: Engine,
+    component: LoadedComponent,
+    limits: Limits,
+    env: Arc<PluginEnv>,
+    config: Value,
+    slot: Mutex<Slot>,
+    calls: Arc<Semaphore>,
+    /// The agents that the plugin was told of, to tell a fresh instance again.
+    agents: std::sync::Mutex<BTreeMap<String, Arc<Agent>>>,
+}
+
+enum Slot {
+    Running(Arc<Instance>),
+    /// The last instance trapped; the next call starts another.
+    Stopped,
+    /// Trapped too often, or could not be started again; the text says which.
+    Failed(String),
+    Disposed,
+}
+
+/// When the plugin trapped, latest last.
+#[derive(Default)]
+pub(crate) struct TrapRecord(VecDeque<Instant>);
+
+impl TrapRecord {
+    /// Notes a trap and says whether that was one too many.
+    fn note(&mut self, now: Instant) -> bool {
+        self.0.push_back(now);
+        while self
+            .0
+            .front()
+            .is_some_and(|first| now.duration_since(*first) > TRAP_PERIOD)
+        {
+            self.0.pop_front();
+        }
+        self.0.len() >= TRAP_LIMIT
+    }
+}
+
+impl Plugin {
+    /// Instantiates the component and applies the configuration.
+    pub(crate) async fn mount(
+        engine: &Engine,
+        component: &LoadedComponent,
+        limits: Limits,
+        env: Arc<PluginEnv>,
+        config: Value,
+    ) -> Result<Self, Failure> {
+        let instance = start(engine, component, &limits, &env, &config).await?;
+        Ok(Self {
+            engine: engine.clone(),
+            component: component.clone(),
+            calls: Arc::new(Semaphore::new(limits.concurrent_calls)),
+            limits,
+            env,
+            config,
+            slot: Mutex::new(Slot::Running(Arc::new(instance))),
+            agents: Default::default(),
+        })
+    }
+
+    /// The identifier of its row.
+    pub(crate) fn id(&self) -> &str {
+        &self.env.plugin
+    }
+
+    /// Its limits.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Resolves when the plugin is being unloaded.
+    pub(crate) async fn disposing(&self) -> AbortReason {
+        self.env.disposing.signal().wait().await
+    }
+
+    /// The component behind it.
+    pub(crate) fn component(&self) -> &LoadedComponent {
+        &self.component
+    }
+
+    /// Runs `work` in the instance, or in a fresh one when the last one trapped. A call that begins after a trap and finds the new instance
+    /// trapping too is not repeated.
+    pub(crate) async fn call<R, F>(
+        &self,
+        signal: Option<&AbortSignal>,
+        work: F,
+    ) -> Result<R, Failure>
+    where
+        R: Send + 'static,
+        F: for<'a> FnOnce(&'a Access, &'a Exports) -> BoxFuture<'a, wasmtime::Result<R>>
+            + Send
+            + 'static,
+    {
+        let _permit = self
+            .calls
+            .acquire()
+            .await
+            .map_err(|_| End::Closed.failure(&self.env.plugin))?;
+        let instance = self.instance().await?;
+        let overdue = async {
+            match signal {
+                Some(signal) => {
+                    signal.wait().await;
+                    tokio::time::sleep(self.limits.abort_grace).await;
+                }
+                None => std::future::pending().await,
+            }
+        };
+        let end = tokio::select! {
+            biased;
+            result = instance.run(work) => match result {
+                Ok(result) => return Ok(result),
+                Err(end) => end,
+            },
+            () = overdue => {
+                let grace = self.limits.abort_grace.as_millis();
+                instance.kill(End::Trapped(format!("a call ignored its abort signal for more than {grace} ms")));
+                instance.ended().await
+            }
+        };
+        self.note_end(&instance, &end).await;
+        Err(end.failure(&self.env.plugin))
+    }
+
+    /// The running instance, started anew if need be.
+    async fn instance(&self) -> Result<Arc<Instance>, Failure> {
+        let mut slot = self.slot.lock().await;
+        if let Slot::Running(instance) = &*slot {
+            match instance.has_ended() {
+                None => return Ok(instance.clone()),
+                Some(End::Closed) => *slot = Slot::Disposed,
+                Some(End::Trapped(_)) => self.after_trap(&mut slot),
+            }
+        }
+        match &*slot {
+            Slot::Running(instance) => return Ok(instance.clone()),
+            Slot::Disposed => return Err(End::Closed.failure(&self.env.plugin)),
+            Slot::Failed(reason) => {
+                return Err(Failure::host(codes::PLUGIN_FAILED, reason.clone()));
+            }
+            Slot::Stopped => {}
+        }
+        match self.restart().await {
+            Ok(instance) => {
+                let instance = Arc::new(instance);
+                *slot = Slot::Running(instance.clone());
+                Ok(instance)
+            }
+            Err(failure) => {
+                self.after_trap(&mut slot);
+                Err(failure)
+            }
+        }
+    }
+
+    async fn restart(&self) -> Result<Instance, Failure> {
+        let instance = start(
+            &self.engine,
+            &self.component,
+            &self.limits,
+            &self.env,
+            &self.config,
+        )
+        .await?;
+        let agents: Vec<_> = {
+            let known = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+            known.values().cloned().collect()
+        };
+        for agent in agents {
+            announce(&instance, &self.env, &agent)
+                .await
+                .map_err(|end| end.failure(&self.env.plugin))?;
+        }
+        Ok(instance)
+    }
+
+    async fn note_end(&self, instance: &Arc<Instance>, end: &End) {
+        let mut slot = self.slot.lock().await;
+        // Several calls see the same end; it counts once, for the instance that is in the slot.
+        let current = matches!(&*slot, Slot::Running(running) if Arc::ptr_eq(running, instance));
+        if current && matches!(end, End::Trapped(_)) {
+            self.after_trap(&mut slot);
+        }
+    }
+
+    fn after_trap(&self, slot: &mut Slot) {
+        let mut traps = self
+            .env
+            .traps
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *slot = if traps.note(Instant::now()) {
+            Slot::Failed(format!(
+                "plugin \"{}\" is switched off: it stopped {TRAP_LIMIT} times within {} s",
+                self.env.plugin,
+                TRAP_PERIOD.as_secs()
+            ))
+        } else {
+            Slot::Stopped
+        };
+    }
+
+    /// Tells the plugin of an agent, if it wants to know. Returns when the plugin has taken note, so that a following query sees the agent.
+    pub(crate) async fn agent_created(&self, agent: &Arc<Agent>) -> Result<(), Failure> {
+        if !self.component.follows_agents() {
+            return Ok(());
+        }
+        let instance = self.instance().await?;
+        let added = {
+            let mut known = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(agent.spec.id.clone(), agent.clone())
+        };
+        if added.is_some_and(|old| Arc::ptr_eq(&old, agent)) {
+            return Ok(());
+        }
+        if let Err(end) = announce(&instance, &self.env, agent).await {
+            self.note_end(&instance, &end).await;
+            return Err(end.failure(&self.env.plugin));
+        }
+        Ok(())
+    }
+
+    /// Tells the plugin that an agent is gone.
+    pub(crate) async fn agent_disposed(&self, agent: &str) -> Result<(), Failure> {
+        let known = self
+            .agents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(agent)
+            .is_some();
+        if !known {
+            return Ok(());
+        }
+        let agent = agent.to_owned();
+        self.call(None, move |access, exports| {
+            Box::pin(async move {
+                match &exports.agents {
+                    Some(agents) => agents.call_agent_disposed(access, agent).await,
+                    None => Ok(()),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Tells the plugin of an event in a session.
+    pub(crate) async fn session_event(
+        &self,
+        agent: Option<&str>,
+        event_type: &str,
+    ) -> Result<(), Failure> {
+        if !self.component.follows_agents() {
+            return Ok(());
+        }
+        let (agent, event_type) = (agent.map(String::from), event_type.to_owned());
+        self.call(None, move |access, exports| {
+            Box::pin(async move {
+                match &exports.agents {
+                    Some(agents) => agents.call_session_event(access, agent, event_type).await,
+                    None => Ok(()),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Unmounts the plugin and returns when nothing of it is left: calls ended, instance dropped, processes gone.
+    pub(crate) async fn dispose(&self) -> Result<(), Failure> {
+        let slot = std::mem::replace(&mut *self.slot.lock().await, Slot::Disposed);
+        self.calls.close();
+        self.env.disposing.abort(AbortReason::Disposed);
+        let Slot::Running(instance) = slot else {
+            return Ok(());
+        };
+        if instance.has_ended().is_some() {
+            return Ok(());
+        }
+        let disposing =
+            instance.run(|access, exports| Box::pin(exports.lifecycle.call_dispose(access)));
+        let outcome = match tokio::time::timeout(self.limits.dispose, disposing).await {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(failure))) => Err(failure.into()),
+            Ok(Err(end)) => Err(end.failure(&self.env.plugin)),
+            Err(_) => Err(Failure::host(
+                codes::PLUGIN_UNRESPONSIVE,
+                format!(
+                    "plugin \"{}\" did not unload within {} ms",
+                    self.env.plugin,
+                    self.limits.dispose.as_millis()
+                ),
+            )),
+        };
+        instance.kill(End::Closed);
+        instance.ended().await;
+        outcome
+    }
+}
+
+/// A fresh instance with the configuration applied.
+async fn start(
+    engine: &Engine,
+    component: &LoadedComponent,
+    limits: &Limits,
+    env: &Arc<PluginEnv>,
+    config: &Value,
+) -> Result<Instance, Failure> {
+    let instance = Instance::start(engine, component, limits, env.clone()).await?;
+    let config = config.to_string();
+    let applying =
+        instance.run(move |access, exports| Box::pin(exports.lifecycle.call_apply(access, config)));
+    let outcome = match tokio::time::timeout(limits.apply, applying).await {
+        Ok(Ok(Ok(()))) => return Ok(instance),
+        Ok(Ok(Err(failure))) => failure.into(),
+        Ok(Err(end)) => end.failure(&env.plugin),
+        Err(_) => Failure::host(
+            codes::PLUGIN_UNRESPONSIVE,
+            format!(
+                "plugin \"{}\" did not load within {} ms",
+                env.plugin,
+                limits.apply.as_millis()
+            ),
+        ),
+    };
+    instance.kill(End::Closed);
+    instance.ended().await;
+    Err(outcome)
+}
+
+async fn announce(
+    instance: &Instance,
+    env: &Arc<PluginEnv>,
+    agent: &Arc<Agent>,
+) -> Result<(), End> {
+    let (id, directory) = (agent.spec.id.clone(), env.directory_of(&agent.spec));
+    instance
+        .run(move |access, exports| {
+            Box::pin(async move {
+                match &exports.agents {
+                    Some(agents) => {
+                        let directory =
+                            access.with(|mut access| access.data_mut().table.push(directory))?;
+                        agents.call_agent_created(access, id, directory).await
+                    }
+                    None => Ok(()),
+                }
+            })
+        })
+        .await
+}
+
+/// Asks a component what it is, in an instance of its own that is dropped at once.
+pub(crate) async fn describe(
+    engine: &Engine,
+    component: &LoadedComponent,
+    limits: &Limits,
+    env: Arc<PluginEnv>,
+) -> Result<Manifest, Failure> {
+    let plugin = env.plugin.clone();
+    let instance = Instance::start(engine, component, limits, env).await?;
+    let asking = instance.run(|access, exports| Box::pin(exports.lifecycle.call_describe(access)));
+    let manifest = match tokio::time::timeout(limits.apply, asking).await {
+        Ok(Ok(manifest)) => manifest,
+        Ok(Err(end)) => return Err(end.failure(&plugin)),
+        Err(_) => {
+            let message = format!(
+                "plugin \"{plugin}\" did not describe itself within {} ms",
+                limits.apply.as_millis()
+            );
+            return Err(Failure::host(codes::PLUGIN_UNRESPONSIVE, message));
+        }
+    };
+    let config_schema = serde_json::from_str(&manifest.config_schema).map_err(|error| Failure {
+        name: None,
+        code: None,
+        message: format!(
+            "plugin \"{plugin}\": the schema of its configuration is no JSON: {error}"
+        ),
+    })?;
+    Ok(Manifest {
+        name: manifest.name,
+        version: manifest.version,
+        summary: manifest.summary,
+        required: manifest.required,
+        optional: manifest.optional,
+        config_schema,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_traps_within_a_minute_are_too_many() {
+        let mut traps = TrapRecord::default();
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        for second in 0..4 {
+            assert!(!traps.note(at(second)));
+        }
+        assert!(!traps.note(at(61)), "the first has lapsed");
+        assert!(!traps.note(at(100)));
+        assert!(!traps.note(at(101)));
+        assert!(!traps.note(at(102)));
+        assert!(traps.note(at(103)));
+    }
+}

@@ -1,0 +1,123 @@
+//! The services of one host. They may come and go while plugins are mounted.
+
+use crate::ctx::workspace::Directory;
+use dsh_services::fs::FileSystem;
+use dsh_services::session_query::SessionQuery;
+use dsh_services::subprocess::Subprocess;
+use dsh_services::workspace::LocalDirectory;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Names of services as DSH and plugin manifests know them.
+pub mod names {
+    /// `ctx.tools`. The host has it itself.
+    pub const TOOLS: &str = "tools";
+    /// `ctx.systemPrompt`. The host has it itself.
+    pub const SYSTEM_PROMPT: &str = "systemPrompt";
+    /// `ctx.fs`.
+    pub const FS: &str = "fs";
+    /// `ctx.subprocess`.
+    pub const SUBPROCESS: &str = "subprocess";
+    /// `ctx.sessionQuery`.
+    pub const SESSION_QUERY: &str = "sessionQuery";
+}
+
+/// Makes the capability for an agent's directory.
+pub trait Workspaces: Send + Sync {
+    /// The directory at this absolute path, which need not exist.
+    fn directory(&self, path: &str) -> Directory;
+}
+
+/// The workspaces of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalWorkspaces;
+
+impl Workspaces for LocalWorkspaces {
+    fn directory(&self, path: &str) -> Directory {
+        Arc::new(LocalDirectory::new(path))
+    }
+}
+
+#[derive(Default)]
+struct Present {
+    fs: Option<Arc<dyn FileSystem>>,
+    subprocess: Option<Arc<dyn Subprocess>>,
+    session_query: Option<Arc<dyn SessionQuery>>,
+}
+
+/// Which services there are now.
+pub struct Services {
+    present: RwLock<Present>,
+    workspaces: Arc<dyn Workspaces>,
+}
+
+impl Services {
+    /// No service at all besides the workspaces.
+    pub fn new(workspaces: Arc<dyn Workspaces>) -> Self {
+        Self {
+            present: RwLock::default(),
+            workspaces,
+        }
+    }
+
+    /// Provides `ctx.fs`, or withdraws it.
+    pub fn set_file_system(&self, service: Option<Arc<dyn FileSystem>>) {
+        self.change(|present| present.fs = service);
+    }
+
+    /// Provides `ctx.subprocess`, or withdraws it.
+    pub fn set_subprocess(&self, service: Option<Arc<dyn Subprocess>>) {
+        self.change(|present| present.subprocess = service);
+    }
+
+    /// Provides `ctx.sessionQuery`, or withdraws it.
+    pub fn set_session_query(&self, service: Option<Arc<dyn SessionQuery>>) {
+        self.change(|present| present.session_query = service);
+    }
+
+    /// The file service, if there is one.
+    pub fn file_system(&self) -> Option<Arc<dyn FileSystem>> {
+        self.read(|present| present.fs.clone())
+    }
+
+    /// The subprocess service, if there is one.
+    pub fn subprocess(&self) -> Option<Arc<dyn Subprocess>> {
+        self.read(|present| present.subprocess.clone())
+    }
+
+    /// The session query service, if there is one.
+    pub fn session_query(&self) -> Option<Arc<dyn SessionQuery>> {
+        self.read(|present| present.session_query.clone())
+    }
+
+    /// Which of these services are missing.
+    pub fn missing(&self, required: &[String]) -> Vec<String> {
+        let has = |name: &String| match name.as_str() {
+            names::TOOLS | names::SYSTEM_PROMPT => true,
+            names::FS => self.file_system().is_some(),
+            names::SUBPROCESS => self.subprocess().is_some(),
+            names::SESSION_QUERY => self.session_query().is_some(),
+            _ => false,
+        };
+        required.iter().filter(|name| !has(name)).cloned().collect()
+    }
+
+    pub(crate) fn directory(&self, cwd: Option<&str>) -> Directory {
+        match cwd {
+            Some(cwd) => self.workspaces.directory(cwd),
+            None => {
+                let own = std::env::current_dir().map(|path| path.to_string_lossy().into_owned());
+                // A host whose directory was deleted under it lists nothing.
+                self.workspaces
+                    .directory(own.as_deref().unwrap_or("/nonexistent"))
+            }
+        }
+    }
+
+    fn change(&self, work: impl FnOnce(&mut Present)) {
+        work(&mut self.present.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn read<R>(&self, work: impl FnOnce(&Present) -> R) -> R {
+        work(&self.present.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
