@@ -1,8 +1,9 @@
 //! The one tool: its definition, and the checks of its argument (SPEC 3).
 
+use crate::jsonrpc::object;
 use crate::outcome::CallError;
 use dsh_guest_support::{args, js_space, utf16};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The tool's name.
 pub const TOOL_NAME: &str = "workspace_symbol";
@@ -19,16 +20,18 @@ const TITLE_UNITS: usize = 80;
 
 /// The JSON Schema of the arguments. The root is open, as DSH's own tools are: other keys are never read.
 pub fn parameters() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "query": {
-                "type": "string",
-                "description": "Symbol name or part of a name to search for, e.g. a class or function name.",
-            },
-        },
-        "required": ["query"],
-    })
+    let query = object([
+        ("type", "string".into()),
+        (
+            "description",
+            "Symbol name or part of a name to search for, e.g. a class or function name.".into(),
+        ),
+    ]);
+    object([
+        ("type", "object".into()),
+        ("properties", object([("query", query)])),
+        ("required", vec!["query"].into()),
+    ])
 }
 
 /// The query, verbatim.

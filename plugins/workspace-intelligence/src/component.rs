@@ -81,7 +81,7 @@ impl tool_provider::Guest for Component {
         let define = |plugin: Rc<Plugin<Imports>>| ToolDefinition {
             name: arguments::TOOL_NAME.to_owned(),
             description: arguments::DESCRIPTION.to_owned(),
-            parameters: arguments::parameters().to_string(),
+            parameters: js_json::stringify(&arguments::parameters()),
             output_schema: OUTPUT_SCHEMA.to_owned(),
             timeout_ms: Some(plugin.config().timeout_ms),
             // A second call of one agent would only wait for the first, server by server.

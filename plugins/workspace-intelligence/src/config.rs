@@ -113,9 +113,11 @@ impl Config {
             section.unknown_keys(&["servers", "maxResults", "maxResultChars", "timeoutMs"]);
         let mut parsed = Vec::with_capacity(servers.len());
         for (id, server) in servers {
-            parsed.push(server_config(id, server, &mut unknown_keys)?);
+            let server = server_config(id, server, &mut unknown_keys)?;
+            let at =
+                parsed.partition_point(|other: &ServerConfig| utf16::cmp(&other.id, id).is_lt());
+            parsed.insert(at, server);
         }
-        parsed.sort_by(|a, b| utf16::cmp(&a.id, &b.id));
         Ok(Self {
             servers: parsed,
             max_results: section.size("maxResults", 100, 1, "must be a positive integer")?,

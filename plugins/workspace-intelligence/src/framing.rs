@@ -1,7 +1,5 @@
 //! The base protocol of LSP: a header block, then a JSON body (SPEC 5).
 
-use memchr::memmem;
-
 /// Most bytes that a header block may have, its terminator not counted.
 pub const MAX_HEADER_BYTES: usize = 65_536;
 
@@ -93,7 +91,7 @@ impl Decoder {
     fn read_header(&mut self) -> Result<Option<usize>, FrameError> {
         let rest = self.buffer.get(self.start..).unwrap_or_default();
         let unscanned = rest.get(self.scanned..).unwrap_or_default();
-        let Some(found) = memmem::find(unscanned, TERMINATOR) else {
+        let Some(found) = find_terminator(unscanned) else {
             if rest.len() > MAX_HEADER_BYTES {
                 return Err(FrameError::HeaderTooLong);
             }
@@ -109,6 +107,12 @@ impl Decoder {
         self.scanned = 0;
         Ok(Some(length))
     }
+}
+
+fn find_terminator(bytes: &[u8]) -> Option<usize> {
+    bytes
+        .windows(TERMINATOR.len())
+        .position(|window| window == TERMINATOR)
 }
 
 /// Reads a header block. Lines without a colon are skipped: some servers print a banner before their first header (SPEC 5.2).

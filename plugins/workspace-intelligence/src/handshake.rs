@@ -1,6 +1,7 @@
 //! The `initialize` exchange (SPEC 7).
 
-use serde_json::{Value, json};
+use crate::jsonrpc::object;
+use serde_json::Value;
 
 /// The name of the one workspace folder.
 const FOLDER_NAME: &str = "workspace";
@@ -23,33 +24,44 @@ pub enum HandshakeError {
 
 /// The folders of the workspace, for `initialize` and for `workspace/workspaceFolders`.
 pub fn workspace_folders(root_uri: &str) -> Value {
-    json!([{"uri": root_uri, "name": FOLDER_NAME}])
+    let folder = object([("uri", root_uri.into()), ("name", FOLDER_NAME.into())]);
+    Value::Array(vec![folder])
 }
 
 /// The parameters of `initialize`. `progress` says whether the server may report its progress, which only the warm-up reads (SPEC 12).
 pub fn initialize_params(root_uri: &str, options: &Value, progress: bool) -> Value {
-    let kinds: Vec<u32> = SYMBOL_KINDS.collect();
-    let mut params = json!({
+    let kinds: Vec<Value> = SYMBOL_KINDS.map(Value::from).collect();
+    // No resolveSupport: a conforming server must then give ranges at once.
+    let symbol = object([
+        ("dynamicRegistration", false.into()),
+        ("symbolKind", object([("valueSet", kinds.into())])),
+        ("tagSupport", object([("valueSet", vec![1].into())])),
+    ]);
+    let workspace = object([
+        ("workspaceFolders", true.into()),
+        ("configuration", true.into()),
+        ("symbol", symbol),
+    ]);
+    let synchronization = object([("dynamicRegistration", false.into())]);
+    let capabilities = object([
+        (
+            "general",
+            object([("positionEncodings", vec!["utf-16"].into())]),
+        ),
+        ("workspace", workspace),
+        ("window", object([("workDoneProgress", progress.into())])),
+        (
+            "textDocument",
+            object([("synchronization", synchronization)]),
+        ),
+    ]);
+    let mut params = object([
         // The server may run in another process namespace, where our number names a stranger.
-        "processId": null,
-        "rootUri": root_uri,
-        "workspaceFolders": workspace_folders(root_uri),
-        "capabilities": {
-            "general": {"positionEncodings": ["utf-16"]},
-            "workspace": {
-                "workspaceFolders": true,
-                "configuration": true,
-                // No resolveSupport: a conforming server must then give ranges at once.
-                "symbol": {
-                    "dynamicRegistration": false,
-                    "symbolKind": {"valueSet": kinds},
-                    "tagSupport": {"valueSet": [1]},
-                },
-            },
-            "window": {"workDoneProgress": progress},
-            "textDocument": {"synchronization": {"dynamicRegistration": false}},
-        },
-    });
+        ("processId", Value::Null),
+        ("rootUri", root_uri.into()),
+        ("workspaceFolders", workspace_folders(root_uri)),
+        ("capabilities", capabilities),
+    ]);
     if let (Value::Object(params), false) = (&mut params, options.is_null()) {
         params.insert("initializationOptions".to_owned(), options.clone());
     }

@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 messages as language servers send and expect them (SPEC 6).
 
 use dsh_guest_support::js_json;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The method is unknown, or not offered.
 pub const METHOD_NOT_FOUND: i64 = -32601;
@@ -114,31 +114,52 @@ fn reply_of(mut message: Map<String, Value>) -> Reply {
 
 /// A request of ours. Without `params` the member is left out, because `null` is no legal value (SPEC 6.4).
 pub fn request(id: u64, method: &str, params: Option<Value>) -> String {
-    let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
-    insert_params(&mut message, params);
-    js_json::stringify(&message)
+    message([
+        ("id", Some(id.into())),
+        ("method", Some(method.into())),
+        ("params", params),
+    ])
 }
 
 /// A notification of ours.
 pub fn notification(method: &str, params: Option<Value>) -> String {
-    let mut message = json!({"jsonrpc": "2.0", "method": method});
-    insert_params(&mut message, params);
-    js_json::stringify(&message)
+    message([("method", Some(method.into())), ("params", params)])
 }
 
 /// Our reply to a request of the server.
 pub fn reply(id: &Value, answer: Result<Value, RpcError>) -> String {
-    let message = match answer {
-        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-        Err(RpcError { code, message }) => {
-            json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
-        }
+    let (member, content) = match answer {
+        Ok(result) => ("result", result),
+        Err(RpcError { code, message }) => (
+            "error",
+            object([("code", code.into()), ("message", message.into())]),
+        ),
     };
-    js_json::stringify(&message)
+    message([("id", Some(id.clone())), (member, Some(content))])
 }
 
-fn insert_params(message: &mut Value, params: Option<Value>) {
-    if let (Value::Object(message), Some(params)) = (message, params) {
-        message.insert("params".to_owned(), params);
+/// A JSON object.
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let mut object = Map::new();
+    for (name, value) in members {
+        insert(&mut object, name, value);
     }
+    Value::Object(object)
+}
+
+#[inline(never)]
+fn insert(object: &mut Map<String, Value>, name: &str, value: Value) {
+    object.insert(name.to_owned(), value);
+}
+
+/// A message with the members that are there.
+fn message<const N: usize>(members: [(&str, Option<Value>); N]) -> String {
+    let mut message = Map::new();
+    insert(&mut message, "jsonrpc", "2.0".into());
+    for (name, value) in members {
+        if let Some(value) = value {
+            insert(&mut message, name, value);
+        }
+    }
+    js_json::stringify(&message)
 }

@@ -6,15 +6,15 @@
 use crate::failure::Loss;
 use crate::framing::{self, Decoder, FrameError};
 use crate::handshake::{self, HandshakeError};
-use crate::jsonrpc::{self, Inbound, Reply};
+use crate::jsonrpc::{self, Inbound, Reply, object};
 use crate::server_requests::{Answers, registered_symbol_ids, unregistered_symbol_ids};
 use crate::warmup::Warmup;
 use dsh_guest_support::js_json;
-use serde_json::{Value, json};
-use std::collections::{BTreeSet, VecDeque};
+use serde_json::Value;
+use std::collections::VecDeque;
 
 /// Most bytes that wait to be written. A server that asks for ever and never reads would grow them without end.
-const MAX_OUTGOING_BYTES: usize = 32 << 20;
+const MAX_OUTGOING_BYTES: usize = 16 << 20;
 /// Most dynamic registrations that are remembered.
 const MAX_REGISTRATIONS: usize = 64;
 
@@ -43,8 +43,6 @@ enum State {
     Ready,
     /// A query was sent.
     InFlight { id: u64 },
-    /// Its answer waits to be fetched.
-    Answered(Reply),
     /// It was cancelled, and the server has not settled it.
     Cancelling { id: u64 },
     /// `shutdown` was sent.
@@ -61,6 +59,8 @@ enum State {
 #[derive(Debug)]
 pub struct Machine {
     state: State,
+    /// The answer to the query, until it is fetched. It outlives the connection: what was complete before a breach counts.
+    reply: Option<Reply>,
     decoder: Decoder,
     answers: Answers,
     warmup: Warmup,
@@ -69,7 +69,7 @@ pub struct Machine {
     /// The server settled `initialize`, one way or the other.
     initialize_answered: bool,
     announces_symbols: bool,
-    registrations: BTreeSet<String>,
+    registrations: Vec<String>,
     outgoing: VecDeque<Vec<u8>>,
     outgoing_bytes: usize,
 }
@@ -85,6 +85,7 @@ impl Machine {
         );
         let mut machine = Self {
             state: State::Starting,
+            reply: None,
             decoder: Decoder::new(setup.max_message_bytes),
             answers: Answers {
                 configuration: setup.configuration.clone(),
@@ -95,7 +96,7 @@ impl Machine {
             initialize_id: 0,
             initialize_answered: false,
             announces_symbols: false,
-            registrations: BTreeSet::new(),
+            registrations: Vec::new(),
             outgoing: VecDeque::new(),
             outgoing_bytes: 0,
         };
@@ -139,13 +140,13 @@ impl Machine {
             "client/registerCapability" => {
                 for id in registered_symbol_ids(params) {
                     if self.registrations.len() < MAX_REGISTRATIONS {
-                        self.registrations.insert(id.to_owned());
+                        self.registrations.push(id.to_owned());
                     }
                 }
             }
             "client/unregisterCapability" => {
                 for id in unregistered_symbol_ids(params) {
-                    self.registrations.remove(id);
+                    self.registrations.retain(|registered| registered != id);
                 }
             }
             _ => {}
@@ -158,7 +159,10 @@ impl Machine {
     fn settle(&mut self, id: u64, reply: Reply, now: u64) {
         match self.state {
             State::Starting if id == self.initialize_id => self.end_handshake(reply, now),
-            State::InFlight { id: awaited } if id == awaited => self.state = State::Answered(reply),
+            State::InFlight { id: awaited } if id == awaited => {
+                self.reply = Some(reply);
+                self.state = State::Ready;
+            }
             State::Cancelling { id: awaited } if id == awaited => self.state = State::Ready,
             State::ShutdownSent { id: awaited } if id == awaited => self.state = State::ShutDown,
             _ => {}
@@ -174,7 +178,7 @@ impl Machine {
         match read {
             Ok(announces_symbols) => {
                 self.announces_symbols = announces_symbols;
-                self.send(&jsonrpc::notification("initialized", Some(json!({}))));
+                self.send(&jsonrpc::notification("initialized", Some(object([]))));
                 self.enter(State::Ready);
                 self.warmup.initialized(now);
             }
@@ -224,9 +228,13 @@ impl Machine {
     /// Tells the server about an open document; only between the handshake and the end.
     pub fn open_document(&mut self, uri: &str, language_id: &str, text: &str) {
         if matches!(self.state, State::Ready) {
-            let document =
-                json!({"uri": uri, "languageId": language_id, "version": 1, "text": text});
-            let params = json!({"textDocument": document});
+            let document = object([
+                ("uri", uri.into()),
+                ("languageId", language_id.into()),
+                ("version", 1.into()),
+                ("text", text.into()),
+            ]);
+            let params = object([("textDocument", document)]);
             self.send(&jsonrpc::notification("textDocument/didOpen", Some(params)));
         }
     }
@@ -234,20 +242,15 @@ impl Machine {
     /// Sends a query, if nothing else is awaited.
     pub fn query(&mut self, query: &str) {
         if matches!(self.state, State::Ready) {
-            let id = self.request("workspace/symbol", Some(json!({"query": query})));
+            self.reply = None;
+            let id = self.request("workspace/symbol", Some(object([("query", query.into())])));
             self.enter(State::InFlight { id });
         }
     }
 
     /// Fetches the answer to the query, once it is there.
     pub fn take_reply(&mut self) -> Option<Reply> {
-        if !matches!(self.state, State::Answered(_)) {
-            return None;
-        }
-        match std::mem::replace(&mut self.state, State::Ready) {
-            State::Answered(reply) => Some(reply),
-            _ => None,
-        }
+        self.reply.take()
     }
 
     /// Asks the server to give the query up. What it answers from now on is discarded.
@@ -256,12 +259,11 @@ impl Machine {
             State::InFlight { id } => {
                 self.send(&jsonrpc::notification(
                     "$/cancelRequest",
-                    Some(json!({"id": id})),
+                    Some(object([("id", id.into())])),
                 ));
                 self.enter(State::Cancelling { id });
             }
-            State::Answered(_) => self.state = State::Ready,
-            _ => {}
+            _ => self.reply = None,
         }
     }
 

@@ -13,7 +13,7 @@ pub struct Merged {
 }
 
 /// How well a name fits a query: 0 the same, 1 begins with it, 2 whatever else the server thinks fit. Case matters (SPEC 11.2).
-fn match_class(name: &str, query: &str) -> u8 {
+fn match_class(name: &str, query: &str) -> usize {
     if name == query {
         0
     } else if name.starts_with(query) {
@@ -25,14 +25,15 @@ fn match_class(name: &str, query: &str) -> u8 {
 
 /// Merges `answers`, one list for each server that succeeded, in the order of the servers' ids.
 pub fn merge(query: &str, answers: Vec<Vec<Symbol>>, max_results: usize) -> Merged {
-    let mut all: Vec<Symbol> = answers.into_iter().flatten().collect();
-    // The sort is stable: within a class the order stays by server, then as the server gave it.
-    all.sort_by_key(|symbol| match_class(&symbol.name, query));
-    let first_of_its_kind = {
+    let mut classes = [const { Vec::new() }; 3];
+    for symbol in answers.into_iter().flatten() {
+        // Within a class the order stays by server, then as the server gave it.
+        classes[match_class(&symbol.name, query)].push(symbol);
+    }
+    let all: Vec<Symbol> = classes.into_iter().flatten().collect();
+    let first_of_its_kind: Vec<bool> = {
         let mut seen = BTreeSet::new();
-        all.iter()
-            .map(|symbol| seen.insert(key(symbol)))
-            .collect::<Vec<_>>()
+        all.iter().map(|symbol| seen.insert(key(symbol))).collect()
     };
     let total = first_of_its_kind.iter().filter(|first| **first).count();
     let symbols = all

@@ -1,7 +1,7 @@
 //! What is answered when the server asks (SPEC 8). Every request gets an answer, in every state: servers wait for it.
 
-use crate::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND, RpcError};
-use serde_json::{Value, json};
+use crate::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, object};
+use serde_json::Value;
 
 /// Most configuration items in one request: each is answered with a copy of the configured value.
 const MAX_ITEMS: usize = 1_000;
@@ -28,7 +28,7 @@ impl Answers {
             | "client/unregisterCapability"
             | "window/workDoneProgress/create"
             | "window/showMessageRequest" => Ok(Value::Null),
-            "window/showDocument" => Ok(json!({"success": false})),
+            "window/showDocument" => Ok(object([("success", false.into())])),
             "workspace/applyEdit" => Err(refused(method, "edits are never applied")),
             _ if method.starts_with("workspace/") && method.ends_with("/refresh") => {
                 Ok(Value::Null)

@@ -3,8 +3,8 @@
 //! Most servers answer a query that comes right after `initialized` with nothing, as if there were no such symbol. Waiting until they have
 //! been quiet for a moment makes the first answer complete.
 
+use dsh_guest_support::js_json;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// How long a server must have been quiet, in milliseconds.
 pub const QUIET_MS: u64 = 500;
@@ -18,7 +18,7 @@ const MAX_TOKENS: usize = 1_024;
 pub struct Warmup {
     limit: u64,
     initialized_at: Option<u64>,
-    open: BTreeSet<String>,
+    open: Vec<String>,
     saw_progress: bool,
     quiet_since: u64,
     over: bool,
@@ -31,7 +31,7 @@ impl Warmup {
         Self {
             limit: u64::from(limit_ms),
             initialized_at: None,
-            open: BTreeSet::new(),
+            open: Vec::new(),
             saw_progress: false,
             quiet_since: 0,
             over: limit_ms == 0,
@@ -54,18 +54,19 @@ impl Warmup {
     /// A `$/progress` notification came.
     pub fn progress(&mut self, params: &Value, now: u64) {
         let token = match params.get("token") {
-            Some(token @ (Value::String(_) | Value::Number(_))) => token.to_string(),
+            Some(token @ (Value::String(_) | Value::Number(_))) => js_json::stringify(token),
             _ => return,
         };
         match params.pointer("/value/kind").and_then(Value::as_str) {
             Some("begin" | "report") => {
                 self.saw_progress = true;
-                if self.open.len() < MAX_TOKENS {
-                    self.open.insert(token);
+                if self.open.len() < MAX_TOKENS && !self.open.contains(&token) {
+                    self.open.push(token);
                 }
             }
             Some("end") => {
-                if self.open.remove(&token) {
+                if let Some(at) = self.open.iter().position(|open| *open == token) {
+                    self.open.swap_remove(at);
                     self.quiet_since = now;
                 }
             }

@@ -4,6 +4,7 @@ use super::bindings::dsh::ctx::types::Failure;
 use super::bindings::dsh::ctx::{fs, logger, subprocess, timers};
 use super::bindings::wit_stream;
 use crate::driver::ports::{self, Child, Host, Level, NodeKind, Spawned};
+use std::pin::Pin;
 use std::time::Instant;
 use wit_bindgen::{FutureReader, StreamReader, StreamResult, StreamWriter};
 
@@ -39,7 +40,9 @@ impl Host for Imports {
 
     fn start_task(&self, task: impl Future<Output = ()> + 'static) {
         // Dropping the handle lets the task go on, past the call that started it.
-        drop(wit_bindgen::spawn_local(task));
+        drop(wit_bindgen::spawn_local(
+            Box::pin(task) as Pin<Box<dyn Future<Output = ()>>>
+        ));
     }
 
     fn log(&self, level: Level, message: &str) {

@@ -1,7 +1,6 @@
 //! Waiting until shared state has changed, within one thread.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -9,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 /// Is rung after every change of the state that it belongs to.
 #[derive(Debug, Default)]
 pub struct Bell {
-    sleepers: RefCell<BTreeMap<u64, Waker>>,
+    sleepers: RefCell<Vec<(u64, Waker)>>,
     last_key: Cell<u64>,
 }
 
@@ -18,7 +17,9 @@ impl Bell {
     pub fn ring(&self) {
         // Taken out first: a woken task may wait again at once.
         let woken = std::mem::take(&mut *self.sleepers.borrow_mut());
-        woken.into_values().for_each(Waker::wake);
+        for (_, waker) in woken {
+            waker.wake();
+        }
     }
 
     /// Waits until `ready` gives a value. It is asked at once and after every ring.
@@ -48,10 +49,9 @@ impl<T, F: FnMut() -> Option<T> + Unpin> Future for Until<'_, F> {
         match (self.ready)() {
             Some(value) => Poll::Ready(value),
             None => {
-                self.bell
-                    .sleepers
-                    .borrow_mut()
-                    .insert(self.key, context.waker().clone());
+                let mut sleepers = self.bell.sleepers.borrow_mut();
+                sleepers.retain(|(key, _)| *key != self.key);
+                sleepers.push((self.key, context.waker().clone()));
                 Poll::Pending
             }
         }
@@ -61,6 +61,7 @@ impl<T, F: FnMut() -> Option<T> + Unpin> Future for Until<'_, F> {
 impl<F> Drop for Until<'_, F> {
     /// A bell can outlive very many waits that ended otherwise.
     fn drop(&mut self) {
-        self.bell.sleepers.borrow_mut().remove(&self.key);
+        let mut sleepers = self.bell.sleepers.borrow_mut();
+        sleepers.retain(|(key, _)| *key != self.key);
     }
 }

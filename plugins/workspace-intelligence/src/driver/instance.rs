@@ -13,7 +13,6 @@ use crate::normalise;
 use crate::retry;
 use crate::symbol::Symbol;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// A configured server whose program was found.
@@ -80,7 +79,7 @@ pub struct Instance<H: Host> {
     pub(super) output_ended: Cell<bool>,
     pub(super) ending: RefCell<Ending>,
     /// The documents that the server was told about.
-    opened: RefCell<BTreeSet<String>>,
+    opened: RefCell<Vec<String>>,
     /// Whether the first query was sent.
     is_warm: Cell<bool>,
 }
@@ -204,7 +203,8 @@ impl<H: Host> Instance<H> {
             .await?;
         for document in documents {
             // A call that was stopped in between may have opened it already.
-            if self.opened.borrow_mut().insert(document.uri.clone()) {
+            if !self.opened.borrow().contains(&document.uri) {
+                self.opened.borrow_mut().push(document.uri.clone());
                 self.machine.borrow_mut().open_document(
                     &document.uri,
                     document.language_id,
@@ -265,9 +265,9 @@ impl<H: Host> Instance<H> {
         self.bell.ring();
         let settled = self.bell.until(|| {
             let mut machine = self.machine.borrow_mut();
-            match machine.loss() {
-                Some(loss) => Some(Err(Trouble::Lost(loss.clone()))),
-                None => machine.take_reply().map(Ok),
+            match machine.take_reply() {
+                Some(reply) => Some(Ok(reply)),
+                None => machine.loss().map(|loss| Err(Trouble::Lost(loss.clone()))),
             }
         });
         match stop.race(settled).await {

@@ -1,6 +1,7 @@
 //! Runs the connections: everything that waits. What it needs of the outside stands behind [`ports::Host`], so that tests can play servers,
 //! files and time.
 
+mod all;
 pub mod bell;
 pub mod instance;
 mod io_tasks;

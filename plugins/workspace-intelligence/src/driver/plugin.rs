@@ -1,5 +1,6 @@
 //! The mounted plugin: all servers together (SPEC 15, 18.3).
 
+use super::all::join_all;
 use super::bell::Bell;
 use super::instance::Server;
 use super::ports::{Host, Level};
@@ -11,7 +12,7 @@ use crate::config::{Config, PREFIX};
 use crate::merge::merge;
 use crate::outcome::{CallEnd, CallError, fold};
 use crate::render::{Rendered, render};
-use futures::future::{Either, join_all, select};
+use futures::future::{Either, select};
 use serde_json::Value;
 use std::cell::Cell;
 use std::future::Future;
@@ -43,7 +44,7 @@ impl<H: Host> Plugin<H> {
             .servers
             .iter()
             .map(|server| host.resolve_executable(&server.command, &server.env));
-        let executables = join_all(lookups).await;
+        let executables = join_all(lookups.collect()).await;
         let mut providers = Vec::with_capacity(executables.len());
         for (server, executable) in config.servers.iter().zip(executables) {
             let executable = executable
@@ -120,7 +121,7 @@ impl<H: Host> Plugin<H> {
             let answer = provider.ask(&workspace, query, stop).await;
             answer.map(|answer| (provider.id(), answer))
         });
-        let answers: Option<Vec<_>> = join_all(asked).await.into_iter().collect();
+        let answers: Option<Vec<_>> = join_all(asked.collect()).await.into_iter().collect();
         let (lists, counts) = fold(answers.ok_or(CallError::Disposed)?)?;
         let merged = merge(query, lists, self.config.max_results);
         Ok(render(&merged, counts, self.config.max_result_chars))
@@ -129,7 +130,7 @@ impl<H: Host> Plugin<H> {
     /// Ends every call and every process, and waits for all of them. An error says what is left.
     pub async fn dispose(&self) -> Result<(), String> {
         self.lifetime.set(StopReason::Disposed);
-        let left: Vec<String> = join_all(self.providers.iter().map(Provider::end_all))
+        let left: Vec<String> = join_all(self.providers.iter().map(Provider::end_all).collect())
             .await
             .into_iter()
             .flatten()

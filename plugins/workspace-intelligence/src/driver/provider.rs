@@ -1,5 +1,6 @@
 //! One configured server: a process for each workspace, started when it is first needed (SPEC 16.1, 17).
 
+use super::all::join_all;
 use super::instance::{Found, Instance, Server, Trouble};
 use super::ports::{Host, Level};
 use super::queue::Queue;
@@ -8,9 +9,7 @@ use super::workspace::Workspace;
 use crate::failure::ProviderFailure;
 use crate::outcome::Answer;
 use crate::retry::MAX_CONNECTIONS;
-use futures::future::join_all;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// See the module.
@@ -18,7 +17,7 @@ pub struct Provider<H: Host> {
     host: Rc<H>,
     server: Rc<Server>,
     /// By the key of the workspace.
-    slots: RefCell<BTreeMap<String, Rc<Slot<H>>>>,
+    slots: RefCell<Vec<(String, Rc<Slot<H>>)>>,
 }
 
 /// The place of at most one process.
@@ -116,17 +115,16 @@ impl<H: Host> Provider<H> {
     }
 
     fn slot(&self, key: &str) -> Rc<Slot<H>> {
-        let new = || {
-            Rc::new(Slot {
-                queue: Queue::default(),
-                instance: RefCell::new(None),
-            })
-        };
-        self.slots
-            .borrow_mut()
-            .entry(key.to_owned())
-            .or_insert_with(new)
-            .clone()
+        let mut slots = self.slots.borrow_mut();
+        if let Some((_, slot)) = slots.iter().find(|(known, _)| known == key) {
+            return slot.clone();
+        }
+        let slot = Rc::new(Slot {
+            queue: Queue::default(),
+            instance: RefCell::new(None),
+        });
+        slots.push((key.to_owned(), slot.clone()));
+        slot
     }
 
     /// Ends every process, all at the same time, and waits. Errors say what is left.
@@ -134,10 +132,10 @@ impl<H: Host> Provider<H> {
         let instances: Vec<_> = self
             .slots
             .borrow()
-            .values()
-            .filter_map(|slot| slot.instance.borrow().clone())
+            .iter()
+            .filter_map(|(_, slot)| slot.instance.borrow().clone())
             .collect();
-        let outcomes = join_all(instances.iter().map(Instance::end)).await;
+        let outcomes = join_all(instances.iter().map(Instance::end).collect()).await;
         outcomes.into_iter().filter_map(Result::err).collect()
     }
 }
