@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "subprocess/support.rs"]
 mod support;
 
 use dsh_services::subprocess::SpawnSpec;
@@ -45,7 +46,7 @@ fn held() -> Held {
 async fn descriptors_zombies_and_threads_stay_flat_over_many_rounds() {
     for service in services() {
         let round = async |index: usize| {
-            let stdin = index % 2 == 0;
+            let stdin = index.is_multiple_of(2);
             let process = start(
                 &service,
                 SpawnSpec {

@@ -17,27 +17,18 @@ pub enum ArgvRule {
 impl ArgvRule {
     /// Whether the rule covers these arguments.
     ///
-    /// Ripgrep is held to `--no-config --json --text`, then any of `--only-matching`, `--count-matches` and
-    /// `--max-count=<number>`, then `--regexp=<pattern> -- <path>`, the path being absolute and authorised at this moment.
+    /// Ripgrep is held to `--no-config`, then either `--json` or the options that print line numbers and matching parts
+    /// only, then `--text --regexp=<pattern> -- <path>`, the path being absolute and authorised at this moment.
     pub fn allows(&self, arguments: &[String]) -> bool {
         match self {
             Self::Exact(wanted) => arguments == wanted,
             Self::Prefix(prefix) => arguments.starts_with(prefix),
             Self::Ripgrep(authorized) => {
                 let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                let [
-                    "--no-config",
-                    "--json",
-                    "--text",
-                    limits @ ..,
-                    pattern,
-                    "--",
-                    path,
-                ] = words.as_slice()
-                else {
+                let ["--no-config", form @ .., "--text", pattern, "--", path] = words.as_slice() else {
                     return false;
                 };
-                limits.iter().all(|limit| is_ripgrep_limit(limit))
+                RIPGREP_FORMS.contains(&form)
                     && pattern.starts_with("--regexp=")
                     && path.starts_with('/')
                     && authorized.contains(path)
@@ -46,12 +37,11 @@ impl ArgvRule {
     }
 }
 
-fn is_ripgrep_limit(option: &str) -> bool {
-    match option.strip_prefix("--max-count=") {
-        Some(number) => !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()),
-        None => matches!(option, "--only-matching" | "--count-matches"),
-    }
-}
+/// The forms of output that ripgrep may be asked for: whole records, or, for a record that is too long, the matching parts.
+const RIPGREP_FORMS: [&[&str]; 2] = [
+    &["--json"],
+    &["--only-matching", "--line-number", "--no-heading", "--no-filename", "--color=never"],
+];
 
 impl fmt::Display for ArgvRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -91,14 +91,14 @@ async fn check_directory(
     directories: &Directories,
     asked: String,
 ) -> Result<String, SubprocessError> {
-    let Directories::Within(roots) = directories else {
+    let Some(roots) = directories.roots() else {
         return Ok(asked);
     };
     let denied = || SubprocessError::Denied {
         asked: format!("cwd `{}`", asked.chars().take(300).collect::<String>()),
         allowed: directories.to_string(),
     };
-    let (path, roots) = (PathBuf::from(&asked), roots.clone());
+    let path = PathBuf::from(&asked);
     let place = tokio::task::spawn_blocking(move || {
         let place = canonical(&path).ok()?;
         let inside = roots

@@ -1,5 +1,6 @@
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::argv_rule::ArgvRule;
 use super::contract::{EnvChange, SpawnSpec, Subprocess};
@@ -39,6 +40,51 @@ pub enum Directories {
     Any,
     /// These and whatever lies under them, links resolved.
     Within(Vec<PathBuf>),
+    /// The same for a set that changes, such as the directories of the agents that there are.
+    Shared(SharedRoots),
+}
+
+/// Directories that may be added and removed while processes run. Clones are the same set.
+#[derive(Debug, Clone, Default)]
+pub struct SharedRoots(Arc<RwLock<Vec<PathBuf>>>);
+
+impl SharedRoots {
+    /// Adds a directory. One that was added twice has to be removed twice.
+    pub fn add(&self, directory: PathBuf) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(directory);
+    }
+
+    /// Removes a directory. Processes that run there go on.
+    pub fn remove(&self, directory: &Path) {
+        let mut roots = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = roots.iter().position(|root| root == directory) {
+            roots.swap_remove(index);
+        }
+    }
+
+    /// The directories now.
+    pub fn now(&self) -> Vec<PathBuf> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl PartialEq for SharedRoots {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for SharedRoots {}
+
+impl Directories {
+    /// The roots now; none when any directory will do.
+    pub(super) fn roots(&self) -> Option<Vec<PathBuf>> {
+        match self {
+            Self::Any => None,
+            Self::Within(roots) => Some(roots.clone()),
+            Self::Shared(roots) => Some(roots.now()),
+        }
+    }
 }
 
 /// One program that an owner may start.
@@ -172,10 +218,10 @@ impl fmt::Display for ProgramGrant {
 
 impl fmt::Display for Directories {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Any => f.write_str("any directory"),
-            Self::Within(roots) if roots.is_empty() => f.write_str("no directory at all"),
-            Self::Within(roots) => {
+        match self.roots() {
+            None => f.write_str("any directory"),
+            Some(roots) if roots.is_empty() => f.write_str("no directory at all"),
+            Some(roots) => {
                 let roots: Vec<_> = roots
                     .iter()
                     .map(|root| root.display().to_string())

@@ -11,6 +11,7 @@
 mod abort;
 mod argv_rule;
 mod authorized_paths;
+#[cfg(any(unix, test))]
 mod collector;
 mod contract;
 mod environment;
@@ -38,6 +39,6 @@ pub use contract::{
 };
 pub use error::{DisposeError, SubprocessError};
 pub use granted::GrantedSubprocess;
-pub use grants::{DEFAULT_MAX_LIVE, Directories, Grants, ProgramGrant};
+pub use grants::{DEFAULT_MAX_LIVE, Directories, Grants, ProgramGrant, SharedRoots};
 pub use local::{LocalSubprocess, MAX_STDERR_BYTES};
 pub use supervisor::{maybe_run_supervisor, own_executable};

@@ -103,6 +103,7 @@ impl<P: Process + ?Sized + 'static> Roster<P> {
     }
 
     /// The processes whose trees are not known to be gone.
+    #[cfg(unix)]
     pub(super) fn processes(&self) -> Vec<Arc<P>> {
         let state = lock(&self.state);
         state

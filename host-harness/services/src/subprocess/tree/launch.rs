@@ -135,7 +135,7 @@ pub(in crate::subprocess) fn send_stdio(socket: impl AsFd, stdio: &ChildStdio) -
         socket,
         &[IoSlice::new(&[first])],
         &mut control,
-        SendFlags::NOSIGNAL,
+        SendFlags::empty(),
     )?;
     Ok(())
 }

@@ -12,6 +12,10 @@ pub(in crate::subprocess) enum Reach {
     /// The leader's process group: all that a process among others can know.
     Group,
     /// Every descendant of this process, which must be a child subreaper and start nothing else.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux has subreapers")
+    )]
     Descendants,
 }
 

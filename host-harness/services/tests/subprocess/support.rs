@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dsh_services::subprocess::{
-    ChildStdout, EnvChange, LocalSubprocess, Process, SpawnSpec, Subprocess,
+    ChildStdout, EnvChange, Exit, LocalSubprocess, Process, SpawnSpec, Subprocess, SubprocessError,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -124,4 +124,37 @@ pub fn kill(pid: i32) {
         rustix::process::Signal::KILL,
     )
     .unwrap();
+}
+
+/// A leader, a child, and a grandchild; prints the two younger ones' identifiers.
+pub const FAMILY: &str = "sh -c 'sleep 1000 & echo $!; wait' & echo $!; wait";
+/// The same, all deaf to the request to end.
+pub const DEAF_FAMILY: &str =
+    "trap '' TERM; sh -c 'sleep 1000 & echo $!; wait; sleep 1000' & echo $!; wait; sleep 1000";
+/// Prints the identifier of a process in a session of its own, which lets go of the pipes, and then stays.
+pub const ESCAPEE: &str = "setsid sleep 1000 >/dev/null 2>&1 & echo $!; wait";
+/// The same, deaf and forgotten: its parent has ended, so nothing links it to the tree any more.
+pub const FORGOTTEN: &str =
+    "(trap '' TERM; setsid sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' &); exec sleep 1000";
+
+pub fn code(code: i32) -> Result<Exit, SubprocessError> {
+    Ok(Exit {
+        code: Some(code),
+        signal: None,
+    })
+}
+
+pub fn signal(name: &str) -> Result<Exit, SubprocessError> {
+    Ok(Exit {
+        code: None,
+        signal: Some(name.into()),
+    })
+}
+
+/// Starts nothing; returns why.
+pub async fn refusal(service: &LocalSubprocess, spec: SpawnSpec) -> SubprocessError {
+    match service.spawn(spec).await {
+        Ok(_) => panic!("it was started"),
+        Err(error) => error,
+    }
 }

@@ -1,18 +1,14 @@
 //! What an owner can start through its grants, and what not.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
-
-mod support;
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::*;
 use dsh_services::subprocess::{
     ArgvRule, AuthorizedPaths, Directories, EnvChange, GrantedSubprocess, Grants, LocalSubprocess,
     Process, ProgramGrant, SpawnSpec, Subprocess, SubprocessError,
 };
-use support::*;
 
 fn path_env() -> Vec<EnvChange> {
     vec![EnvChange::set("PATH", "/usr/bin:/bin")]
