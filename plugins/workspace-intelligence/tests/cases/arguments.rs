@@ -1,6 +1,6 @@
 //! SPEC 20, cases 80 to 89: arguments and workspace.
 
-use crate::support::world::file_url;
+use crate::support::ports::file_url;
 use crate::support::*;
 use dsh_workspace_intelligence::arguments::{parameters, query, title};
 use serde_json::{Value, json};

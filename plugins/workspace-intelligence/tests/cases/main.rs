@@ -11,7 +11,9 @@
 mod arguments;
 mod cancellation;
 mod configuration;
+mod configuration_numbers;
 mod determinism;
+mod examples;
 mod framing;
 mod handshake;
 mod lifetime;
@@ -20,6 +22,7 @@ mod mounting;
 mod open_files;
 mod outcomes;
 mod ranking;
+mod rendering;
 mod responses;
 mod results;
 mod server_requests;

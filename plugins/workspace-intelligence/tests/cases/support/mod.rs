@@ -1,6 +1,7 @@
 //! A world of paper: a clock that is moved by hand, servers that are scripts, files that are a list. Nothing here waits in real time.
 
 pub mod fixtures;
+pub mod ports;
 pub mod server;
 pub mod world;
 

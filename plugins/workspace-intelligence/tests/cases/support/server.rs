@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 type Handler = Rc<dyn Fn(&Server, &Value)>;
+type Starter = Rc<dyn Fn(&Server)>;
 
 /// What a server does with what it reads.
 #[derive(Clone)]
 pub struct Script {
     handlers: BTreeMap<String, Handler>,
-    on_start: Option<Rc<dyn Fn(&Server)>>,
+    on_start: Option<Starter>,
     /// Survives the request to end until it is killed after the grace.
     stubborn: bool,
     /// Something of the tree cannot be ended.
