@@ -25,7 +25,8 @@ impl ArgvRule {
             Self::Prefix(prefix) => arguments.starts_with(prefix),
             Self::Ripgrep(authorized) => {
                 let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                let ["--no-config", form @ .., "--text", pattern, "--", path] = words.as_slice() else {
+                let ["--no-config", form @ .., "--text", pattern, "--", path] = words.as_slice()
+                else {
                     return false;
                 };
                 RIPGREP_FORMS.contains(&form)
@@ -40,7 +41,13 @@ impl ArgvRule {
 /// The forms of output that ripgrep may be asked for: whole records, or, for a record that is too long, the matching parts.
 const RIPGREP_FORMS: [&[&str]; 2] = [
     &["--json"],
-    &["--only-matching", "--line-number", "--no-heading", "--no-filename", "--color=never"],
+    &[
+        "--only-matching",
+        "--line-number",
+        "--no-heading",
+        "--no-filename",
+        "--color=never",
+    ],
 ];
 
 impl fmt::Display for ArgvRule {
@@ -104,8 +111,11 @@ mod tests {
             all.extend(&good[3..]);
             rule.allows(&strings(&all))
         };
-        assert!(with(&["--only-matching", "--max-count=1"]));
-        assert!(with(&["--count-matches"]));
+        let mut parts = vec!["--no-config"];
+        parts.extend(RIPGREP_FORMS[1]);
+        parts.extend(&good[2..]);
+        assert!(rule.allows(&strings(&parts)));
+        assert!(!with(&["--only-matching"]), "the forms do not mix");
         for hostile in [
             "--pre=/bin/sh",
             "--pre",

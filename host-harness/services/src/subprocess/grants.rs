@@ -51,7 +51,10 @@ pub struct SharedRoots(Arc<RwLock<Vec<PathBuf>>>);
 impl SharedRoots {
     /// Adds a directory. One that was added twice has to be removed twice.
     pub fn add(&self, directory: PathBuf) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(directory);
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(directory);
     }
 
     /// Removes a directory. Processes that run there go on.
@@ -64,7 +67,10 @@ impl SharedRoots {
 
     /// The directories now.
     pub fn now(&self) -> Vec<PathBuf> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 

@@ -35,12 +35,17 @@ pub(super) async fn launch(
     launch: Launch,
     stdio: ChildStdio,
 ) -> Result<(Line, Report), SubprocessError> {
+    let message = supervisor.map(|_| launch.encode()).unwrap_or_default();
     let mut line = match supervisor {
-        Some(executable) => supervised(executable, &launch, stdio).await,
+        Some(executable) => supervised(executable, &launch, stdio),
         None => on_a_thread(launch, stdio),
     }
     .map_err(|error| lost(format!("its supervisor could not be started: {error}")))?;
-    let first = tokio::time::timeout(START, next_report(&mut line.reports))
+    let answer = async {
+        line.orders.write_all(&message).await.ok()?;
+        next_report(&mut line.reports).await
+    };
+    let first = tokio::time::timeout(START, answer)
         .await
         .unwrap_or_default();
     match first {
@@ -72,7 +77,7 @@ fn on_a_thread(launch: Launch, stdio: ChildStdio) -> io::Result<Line> {
     connect(ours, None)
 }
 
-async fn supervised(executable: &Path, launch: &Launch, stdio: ChildStdio) -> io::Result<Line> {
+fn supervised(executable: &Path, launch: &Launch, stdio: ChildStdio) -> io::Result<Line> {
     let (ours, theirs) = StdStream::pair()?;
     // One byte into an empty socket never blocks.
     send_stdio(&ours, &stdio)?;
@@ -88,9 +93,7 @@ async fn supervised(executable: &Path, launch: &Launch, stdio: ChildStdio) -> io
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let mut line = connect(ours, Some(supervisor))?;
-    line.orders.write_all(&launch.encode()).await?;
-    Ok(line)
+    connect(ours, Some(supervisor))
 }
 
 fn connect(ours: StdStream, supervisor: Option<Child>) -> io::Result<Line> {

@@ -147,16 +147,24 @@ pub(in crate::subprocess) fn group_is_gone(leader: Pid) -> bool {
     }
     #[cfg(target_os = "linux")]
     {
-        let leader = leader.as_raw_nonzero().get();
-        super::procfs::processes().is_ok_and(|all| {
-            !all.iter()
-                .any(|entry| entry.group == leader && !entry.is_zombie)
-        })
+        // One pass over the processes is no snapshot: it misses a child born after the listing of a parent that leaves
+        // the group before it is looked at. That must not happen twice in a row.
+        has_only_zombies(leader) && has_only_zombies(leader)
     }
     #[cfg(not(target_os = "linux"))]
     {
         false
     }
+}
+
+#[cfg(target_os = "linux")]
+fn has_only_zombies(leader: Pid) -> bool {
+    let leader = leader.as_raw_nonzero().get();
+    let Ok(all) = super::procfs::processes() else {
+        return false;
+    };
+    let mut members = all.iter().filter(|entry| entry.group == leader).peekable();
+    members.peek().is_some() && members.all(|entry| entry.is_zombie)
 }
 
 fn ending(status: WaitStatus) -> Ending {
