@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::*;
 use dsh_services::subprocess::{
     ArgvRule, AuthorizedPaths, Directories, EnvChange, GrantedSubprocess, Grants, LocalSubprocess,
-    Process, ProgramGrant, SpawnSpec, Subprocess, SubprocessError,
+    Process, ProgramGrant, SharedRoots, SpawnSpec, Subprocess, SubprocessError,
 };
 
 fn path_env() -> Vec<EnvChange> {
@@ -238,6 +238,31 @@ async fn the_working_directory_must_be_granted() {
             Some("ENOENT")
         );
     }
+}
+
+#[tokio::test]
+async fn a_shared_directory_is_granted_until_everybody_has_removed_it() {
+    let all = tempfile::tempdir().unwrap();
+    let root = all.path().canonicalize().unwrap();
+    let roots = SharedRoots::default();
+    let [service, _] = services();
+    let owner = granted(&service, &[("pwd", anything())], |grants| {
+        grants.directories = Directories::Shared(roots.clone());
+    })
+    .await;
+    let pwd = || within(spec_with_path(&["/usr/bin/pwd"]), &root);
+    denial(&owner, pwd()).await;
+    roots.add(root.clone());
+    roots.add(root.clone());
+    roots.remove(&root);
+    let process = owner.spawn(pwd()).await.unwrap();
+    assert_eq!(
+        output(process.as_ref()).await.trim_end(),
+        root.to_str().unwrap()
+    );
+    roots.remove(&root);
+    denial(&owner, pwd()).await;
+    roots.remove(&root);
 }
 
 #[tokio::test]
