@@ -4,7 +4,7 @@ use crate::abort::{AbortReason, AbortSignal};
 use crate::bindings::exports::dsh::ctx::file_references as wit;
 use crate::failure::{Failure, codes};
 use crate::host::{Host, lacks};
-use crate::plugin::Plugin;
+use crate::plugin::{CallError, Plugin};
 use std::sync::Arc;
 
 pub use wit::{AtToken, Candidate, Kind, LimitedBy, SearchResult};
@@ -24,6 +24,15 @@ impl SearchError {
         match self {
             Self::Aborted(reason) => reason.into_failure(),
             Self::Failed(failure) => failure,
+        }
+    }
+}
+
+impl From<CallError> for SearchError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Aborted(reason) => Self::Aborted(reason),
+            CallError::Failed(failure) => Self::Failed(failure),
         }
     }
 }

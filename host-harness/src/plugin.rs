@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 use tokio::sync::{Mutex, Semaphore};
 
 /// Traps within [`TRAP_PERIOD`] after which a plugin is given up.
@@ -57,6 +58,26 @@ enum Slot {
     /// Trapped too often, or could not be started again; the text says which.
     Failed(String),
     Disposed,
+}
+
+/// Why a call into a plugin has no answer.
+#[derive(Debug, Error)]
+pub(crate) enum CallError {
+    /// The signal was set before the instance had a place for the call: the plugin knows nothing of it.
+    #[error("the call was aborted")]
+    Aborted(AbortReason),
+    /// Anything else.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Aborted(reason) => reason.into_failure(),
+            CallError::Failed(failure) => failure,
+        }
+    }
 }
 
 /// When the plugin trapped, latest last.
@@ -122,31 +143,37 @@ impl Plugin {
 
     /// Runs `work` in the instance, or in a fresh one when the last one trapped. A call that begins after a trap and finds the new instance
     /// trapping too is not repeated.
+    ///
+    /// # Errors
+    /// The signal was set before there was a place for the call, or the instance did not live to answer.
     pub(crate) async fn call<R, F>(
         &self,
         signal: Option<&AbortSignal>,
         work: F,
-    ) -> Result<R, Failure>
+    ) -> Result<R, CallError>
     where
         R: Send + 'static,
         F: for<'a> FnOnce(&'a Access, &'a Exports) -> BoxFuture<'a, wasmtime::Result<R>>
             + Send
             + 'static,
     {
-        let _permit = self
-            .calls
-            .acquire()
-            .await
-            .map_err(|_| End::Closed.failure(&self.env.plugin))?;
-        let instance = self.instance().await?;
+        let aborted = async || match signal {
+            Some(signal) => signal.wait().await,
+            None => std::future::pending().await,
+        };
+        let place = async {
+            let permit = self.calls.acquire().await;
+            let permit = permit.map_err(|_| End::Closed.failure(&self.env.plugin))?;
+            Ok::<_, Failure>((permit, self.instance().await?))
+        };
+        let (_permit, instance) = tokio::select! {
+            biased;
+            place = place => place?,
+            reason = aborted() => return Err(CallError::Aborted(reason)),
+        };
         let overdue = async {
-            match signal {
-                Some(signal) => {
-                    signal.wait().await;
-                    tokio::time::sleep(self.limits.abort_grace).await;
-                }
-                None => std::future::pending().await,
-            }
+            aborted().await;
+            tokio::time::sleep(self.limits.abort_grace).await;
         };
         let end = tokio::select! {
             biased;
@@ -161,7 +188,7 @@ impl Plugin {
             }
         };
         self.note_end(&instance, &end).await;
-        Err(end.failure(&self.env.plugin))
+        Err(end.failure(&self.env.plugin).into())
     }
 
     /// The running instance, started anew if need be.
@@ -282,7 +309,8 @@ impl Plugin {
                 }
             })
         })
-        .await
+        .await?;
+        Ok(())
     }
 
     /// Tells the plugin of an event in a session.
@@ -303,7 +331,8 @@ impl Plugin {
                 }
             })
         })
-        .await
+        .await?;
+        Ok(())
     }
 
     /// Unmounts the plugin and returns when nothing of it is left: calls ended, instance dropped, processes gone.

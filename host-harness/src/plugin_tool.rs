@@ -4,7 +4,7 @@ use crate::abort::{AbortController, AbortReason, AbortSignal};
 use crate::bindings::exports::dsh::ctx::tool_provider as wit;
 use crate::failure::{Failure, codes};
 use crate::host::lacks;
-use crate::plugin::Plugin;
+use crate::plugin::{CallError, Plugin};
 use crate::tool::{CallCard, Tool, ToolDefinition, ToolError, ToolInvocation, ToolOutput};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -93,9 +93,9 @@ impl Tool for PluginTool {
                 outcome = self.run(call, fused) => outcome,
                 never = fuse => match never {},
             };
-            // The caller's own signal is not set when it was the unloading that ended the call.
+            // The caller's own signal is not set when it was the unloading that ended the call. A success that comes after it is a partial one.
             match (outcome, controller.signal().reason()) {
-                (Err(ToolError::Aborted), Some(AbortReason::Disposed))
+                (Ok(_) | Err(ToolError::Aborted), Some(AbortReason::Disposed))
                     if signal.reason().is_none() =>
                 {
                     Err(ToolError::Failed(AbortReason::Disposed.into_failure()))
@@ -156,7 +156,12 @@ impl PluginTool {
                     tools.call_execute(access, call, signal).await.map(Some)
                 })
             })
-            .await?;
+            .await;
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(CallError::Aborted(_)) => return Err(ToolError::Aborted),
+            Err(CallError::Failed(failure)) => return Err(failure.into()),
+        };
         match outcome {
             Some(Ok(output)) => self.convert_output(&name, output),
             Some(Err(wit::ToolError::Failed(failure))) => Err(ToolError::Failed(failure.into())),
