@@ -21,6 +21,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use wasmtime::component::Accessor;
 use wasmtime::{Store, Trap};
+use wasmtime_wasi::I32Exit;
 
 /// What a call may use inside the instance.
 pub(crate) type Access = Accessor<PluginState>;
@@ -334,14 +335,26 @@ fn explain(
         Some(Trap::StackOverflow) => return "it used up its stack".into(),
         _ => {}
     }
+    if error.is::<I32Exit>() {
+        return "it asked its process to exit".into();
+    }
+    let cause = error.root_cause().to_string();
+    // wasmtime keeps the type of this error to itself.
+    if cause.contains("fuel allocated for hostcalls has been exhausted") {
+        return format!(
+            "it passed more than {} MiB in one message",
+            limits.message >> 20
+        );
+    }
+    // A guest may survive a refused allocation and panic much later for another reason, so its own word comes first.
+    if let Some(message) = stderr.panic_message() {
+        return message;
+    }
     if store.data().limiter.refused() {
         return format!(
             "it asked for more than its memory limit of {} MiB",
             limits.memory >> 20
         );
     }
-    match stderr.panic_message() {
-        Some(message) => message,
-        None => error.root_cause().to_string(),
-    }
+    cause
 }

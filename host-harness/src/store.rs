@@ -9,6 +9,9 @@ use wasmtime::Store;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+/// Room for what goes with a message: names, records, lengths.
+const ENVELOPE_BYTES: usize = 64 << 10;
+
 /// What the host functions of one instance work on. It is dropped with the instance, and everything that the guest held with it.
 pub struct PluginState {
     pub(crate) table: ResourceTable,
@@ -49,7 +52,14 @@ impl PluginState {
         };
         let mut store = Store::new(engine.wasmtime(), state);
         store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel(limits.message);
+        // Value and text of an answer may each be as large as a message. What is a little too large is refused by the host, call by call; this
+        // bound keeps the rest from being copied at all, at the price of a trap.
+        store.set_hostcall_fuel(
+            limits
+                .message
+                .saturating_mul(2)
+                .saturating_add(ENVELOPE_BYTES),
+        );
         watchdog.guard(&mut store, limits.spin);
         store
     }
