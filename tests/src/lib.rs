@@ -7,6 +7,7 @@
     reason = "this is how a test fails"
 )]
 
+pub mod hostile;
 pub mod hosts;
 #[allow(missing_docs, reason = "the support of another crate's tests")]
 #[path = "../../plugins/file-reference-local/tests/support/tree.rs"]

@@ -1,0 +1,5 @@
+//! Every limit of the host, proven by a plugin that breaks it: the exact failure, the others unharmed, and the next call served.
+
+mod limits;
+mod mounting;
+mod recovery;

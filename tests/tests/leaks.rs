@@ -1,0 +1,160 @@
+//! What a host leaves behind in its process. The tests look at the whole process, so they run one after another, in a binary of their own.
+#![cfg(target_os = "linux")]
+
+use dsh_host::codes;
+use dsh_tests::hostile::{PATIENCE, Stage, failure, limits, soon};
+use serde_json::json;
+use std::fs;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn threads() -> Vec<String> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    // A thread may end between the listing and the reading.
+    tasks
+        .filter_map(|task| fs::read_to_string(task.unwrap().path().join("comm")).ok())
+        .map(|name| name.trim().to_owned())
+        .collect()
+}
+
+fn tickers() -> usize {
+    threads().iter().filter(|name| *name == "dsh-epoch").count()
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+fn status_kib(key: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+    let number = line.split_whitespace().nth(1).unwrap();
+    number.parse().unwrap()
+}
+
+fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !reached() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn the_ticker_ends_with_the_host() {
+    let _alone = alone();
+    wait_until("the tickers of other tests end", || tickers() == 0);
+    let runtime = runtime();
+    runtime.block_on(async {
+        let stage = Stage::new();
+        stage.mount("row", json!({})).await.unwrap();
+        stage.echo("act").await;
+        assert_eq!(tickers(), 1);
+        soon(stage.host.shutdown()).await;
+    });
+    wait_until("the ticker ends", || tickers() == 0);
+
+    // Without a shutdown, too: dropping the host drops its instances.
+    runtime.block_on(async {
+        let stage = Stage::new();
+        stage.mount("row", json!({})).await.unwrap();
+        stage.echo("act").await;
+    });
+    wait_until("the ticker ends", || tickers() == 0);
+}
+
+#[test]
+fn two_hundred_traps_leave_no_thread_descriptor_or_memory_behind() {
+    let _alone = alone();
+    let runtime = runtime();
+    runtime.block_on(async {
+        let stage = Stage::new();
+        stage.agent("a").await;
+        stage.mount("row", json!({})).await.unwrap();
+        let rounds = async |rounds: usize| {
+            for round in 0..rounds {
+                let answer = stage.call("act", json!({"do": "panic"})).await;
+                assert!(failure(answer).is(codes::PLUGIN_TRAPPED), "round {round}");
+                // A row is switched off at its fifth trap, so it is loaded anew before that.
+                if round % 4 == 3 {
+                    soon(stage.host.reload("row", json!({}))).await.unwrap();
+                }
+                assert_eq!(stage.echo("act").await["calls"], 1, "round {round}");
+            }
+        };
+        // The allocator and the pools of wasmtime and tokio take what they need at first.
+        rounds(40).await;
+        let before = (
+            threads().len(),
+            descriptors(),
+            status_kib("VmRSS:"),
+            status_kib("VmSize:"),
+        );
+        rounds(200).await;
+        let after = (
+            threads().len(),
+            descriptors(),
+            status_kib("VmRSS:"),
+            status_kib("VmSize:"),
+        );
+        assert!(after.0 <= before.0, "threads: {before:?} {after:?}");
+        assert!(after.1 <= before.1, "descriptors: {before:?} {after:?}");
+        // An instance has over 1 MiB of memory: 200 that stayed would be over 200 MiB.
+        assert!(
+            after.2 <= before.2 + (16 << 10),
+            "memory: {before:?} {after:?}"
+        );
+        // Each instance reserves address space as well, gigabytes of it.
+        assert!(
+            after.3 <= before.3 + (64 << 10),
+            "address space: {before:?} {after:?}"
+        );
+        soon(stage.host.shutdown()).await;
+    });
+}
+
+#[test]
+fn calls_and_agents_that_are_over_leave_nothing_in_a_living_instance() {
+    let _alone = alone();
+    let runtime = runtime();
+    runtime.block_on(async {
+        let stage = Stage::new();
+        stage.mount_with("row", json!({}), limits()).await.unwrap();
+        let rounds = async |rounds: usize| {
+            for _ in 0..rounds {
+                stage.agent("a").await;
+                stage.echo("act").await;
+                soon(stage.host.dispose_agent("a")).await;
+            }
+        };
+        rounds(200).await;
+        let before = (threads().len(), descriptors(), status_kib("VmRSS:"));
+        rounds(2_000).await;
+        let after = (threads().len(), descriptors(), status_kib("VmRSS:"));
+        assert!(
+            after.0 <= before.0 && after.1 <= before.1,
+            "{before:?} {after:?}"
+        );
+        assert!(
+            after.2 <= before.2 + (8 << 10),
+            "memory: {before:?} {after:?}"
+        );
+        assert_eq!(stage.echo("act").await["agents"], json!([]));
+    });
+}
