@@ -217,6 +217,9 @@ impl Host {
             let missing = self.0.services.missing(&row.manifest.required);
             let next = match &row.state {
                 State::Active { .. } if !missing.is_empty() => State::Pending(missing),
+                State::Pending(known) if !missing.is_empty() && *known != missing => {
+                    State::Pending(missing)
+                }
                 State::Pending(_) | State::Failed(_) if missing.is_empty() => self
                     .activate(&row.spec, &row.manifest)
                     .await
