@@ -6,6 +6,7 @@ use super::{Outcome, Stop};
 use clap::{Args, Subcommand};
 use dsh_host::{AbortSignal, AgentSpec, Host, Kind};
 use serde_json::json;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -105,7 +106,7 @@ pub(crate) async fn run(command: Command) -> Outcome {
         "warm_p95_ms": percentile_95(&mut warm),
         "dir_median_ms": median(&mut listed),
     });
-    anstream::println!("{answer}");
+    writeln!(anstream::stdout(), "{answer}")?;
     session.close().await
 }
 

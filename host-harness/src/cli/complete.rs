@@ -32,10 +32,10 @@ pub(crate) struct Arguments {
 #[derive(Args, Clone)]
 pub(crate) struct ConfigArguments {
     /// Most candidates [default: 20]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_results: Option<String>,
     /// Most files and directories in the index [default: 10000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_entries: Option<String>,
     /// Name of directories to leave out; may be repeated [default: .git and node_modules]
     #[arg(long, value_name = "NAME", conflicts_with = "no_exclude")]

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let failed = |error: std::io::Error| Stop::usage(format!("{}: {error}", directory.display()));
     std::fs::create_dir_all(directory).map_err(failed)?;
     let mut sums = String::new();
-    let mut out = anstream::stdout().lock();
+    let mut report = String::new();
     for component in bundled::ALL {
         let file = format!("{}.wasm", component.name);
         std::fs::write(directory.join(&file), component.bytes).map_err(failed)?;
@@ -37,8 +37,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 });
         sums.push_str(&format!("{sum}  {file}\n"));
         let size = style::grouped(u64::try_from(component.bytes.len()).unwrap_or(u64::MAX));
-        writeln!(out, "{sum}  {size:>9} bytes  {file}")?;
+        report.push_str(&format!("{sum}  {size:>9} bytes  {file}\n"));
     }
     std::fs::write(directory.join("SHA256SUMS"), sums).map_err(failed)?;
+    // Last, so that a reader who has left does not leave half of the files unwritten.
+    anstream::stdout().write_all(report.as_bytes())?;
     Ok(())
 }

@@ -14,6 +14,7 @@ mod tools;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -106,7 +107,13 @@ pub(crate) fn run() -> ExitCode {
         Ok(()) | Err(Stop::Closed) => ExitCode::SUCCESS,
         Err(Stop::ToolError) => ExitCode::from(1),
         Err(Stop::Usage(message)) => {
-            anstream::eprintln!("{}error:{} {message}", style::ERROR, style::RESET);
+            // Nobody can be told that standard error is closed.
+            let _ = writeln!(
+                anstream::stderr(),
+                "{}error:{} {message}",
+                style::ERROR,
+                style::RESET
+            );
             ExitCode::from(2)
         }
     }
@@ -137,7 +144,7 @@ fn in_runtime(command: Command) -> Outcome {
 fn completions(shell: clap_complete::Shell) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "dsh-host", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    std::io::stdout().write_all(&script)?;
     Ok(())
 }
 

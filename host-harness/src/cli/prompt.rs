@@ -9,6 +9,7 @@ use dsh_host::{
 };
 use futures::future::BoxFuture;
 use serde_json::json;
+use std::io::Write;
 use std::sync::Arc;
 
 /// Prints the prompt sections.
@@ -28,7 +29,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Session::open(&arguments.place, profile, LoadedComponent::provides_prompt).await?;
     let prompt = with_tools(&session.host, &arguments.visible_tool).await?;
     if !prompt.is_empty() {
-        anstream::println!("{prompt}");
+        writeln!(anstream::stdout(), "{prompt}")?;
     }
     session.close().await
 }
