@@ -361,3 +361,39 @@ fn add_interface(linker: &mut Linker<PluginState>, interface: &str) -> wasmtime:
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worlds_are_those_of_the_contract() {
+        let mut written = Vec::new();
+        for line in include_str!("../../wit/worlds.wit").lines() {
+            let line = line.trim();
+            if let Some(name) = line
+                .strip_prefix("world ")
+                .and_then(|rest| rest.strip_suffix(" {"))
+            {
+                written.push((name, Vec::new(), Vec::new()));
+            }
+            let Some((_, imports, exports)) = written.last_mut() else {
+                continue;
+            };
+            match line.trim_end_matches(';').split_once(' ') {
+                Some(("import", interface)) => imports.push(interface),
+                Some(("export", interface)) => exports.push(interface),
+                _ => {}
+            }
+        }
+        for (_, imports, exports) in &mut written {
+            imports.sort_unstable();
+            exports.sort_unstable();
+        }
+        let known: Vec<_> = WORLDS
+            .iter()
+            .map(|world| (world.name, world.imports.to_vec(), world.exports.to_vec()))
+            .collect();
+        assert_eq!(known, written);
+    }
+}
