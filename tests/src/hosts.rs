@@ -1,5 +1,6 @@
 //! Hosts with bundled plugins in them.
 
+use dsh_host::grants::requests;
 use dsh_host::registry::{Registration, Scope};
 use dsh_host::{
     AbortSignal, AgentSpec, Candidate, Failure, Host, HostOptions, Level, Limits, LoadedComponent,
@@ -43,12 +44,13 @@ pub fn host_and_log() -> (Host, Arc<Log>) {
     (Host::new(options).unwrap(), log)
 }
 
-/// The row that mounts a bundled plugin under its own name, with default limits.
+/// The row that mounts a bundled plugin under its own name, with default limits and what its configuration asks for.
 pub fn row(host: &Host, name: &str, config: Value) -> PluginRow {
     let bytes = bundled::find(name).expect("a bundled plugin").bytes;
     PluginRow {
         id: name.into(),
         component: LoadedComponent::new(host.engine(), bytes).unwrap(),
+        programs: requests(name, &config),
         config,
         limits: Limits::default(),
     }
