@@ -117,7 +117,7 @@ fn completion_takes_its_configuration_from_options_and_profiles() {
 fn a_root_that_cannot_be_read_has_no_candidates() {
     let place = Place::new();
     let mut roots = vec!["missing", "README.md"];
-    let locked = std::os::unix::fs::PermissionsExt::from_mode(0);
+    let locked = std::os::unix::fs::PermissionsExt::from_mode(0o000);
     std::fs::set_permissions(place.path().join("docs"), locked).unwrap();
     if rustix::process::geteuid().is_root() {
         let _ = writeln!(
@@ -254,8 +254,11 @@ fn plugins_tell_what_they_are_and_may_do() {
     }
 }
 
+/// Whether a value is of the right kind.
+type IsRight = fn(&Value) -> bool;
+
 /// The keys of one row of `plugins --json`, and what their values are.
-const SHAPE: [(&str, fn(&Value) -> bool); 13] = [
+const SHAPE: [(&str, IsRight); 13] = [
     ("id", Value::is_string),
     ("name", Value::is_string),
     ("version", Value::is_string),
