@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use super::Outcome;
+use super::entries::Scratch;
 
 /// The most threads that work on one batch, the caller's included.
 pub(super) const MAX_THREADS: usize = 8;
@@ -23,7 +24,7 @@ pub(super) fn default_threads() -> usize {
     thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS))
 }
 
-/// Calls `read` for 0, 1, 2 and so on up to `count`, and stops once the listings hold `limit` entries.
+/// Calls `read` with 0, 1, 2 and so on up to `count`, and stops once the listings hold `limit` entries.
 ///
 /// An index is taken only after all lower ones, so when the directories read so far hold `limit` entries, those before
 /// the next index do too: it would be skipped in any case. What the other threads were reading at that moment is thrown
@@ -36,18 +37,19 @@ pub(super) fn read_in_order<R>(
     read: R,
 ) -> Vec<Outcome>
 where
-    R: Fn(usize) -> Outcome + Sync,
+    R: Fn(usize, &mut Scratch) -> Outcome + Sync,
 {
     let next = AtomicUsize::new(0);
     let entries = AtomicU64::new(0);
     let work = || {
         let mut done = Vec::new();
+        let mut scratch = Scratch::default();
         while !stop.load(Ordering::Relaxed) && entries.load(Ordering::Relaxed) < limit {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {
                 break;
             }
-            let outcome = read(index);
+            let outcome = read(index, &mut scratch);
             entries.fetch_add(held(&outcome), Ordering::Relaxed);
             done.push((index, outcome));
         }

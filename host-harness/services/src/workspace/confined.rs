@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 
 use super::folder::Folder;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-use super::openat2;
+use super::linux;
 use super::{ListError, path, segments};
 
 /// How paths are resolved. Both ways give the same answers.
@@ -73,16 +73,18 @@ impl Root<'_> {
         if self.opener.resolver == Resolver::Auto
             && !self.opener.without_openat2.load(Ordering::Relaxed)
         {
-            match openat2::open(&self.dir, relative, purpose) {
+            match linux::open_at_once(&self.dir, relative, purpose) {
                 // No such call, or a sandbox that forbids it.
                 Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
                     self.opener.without_openat2.store(true, Ordering::Relaxed);
                 }
-                outcome => return outcome.map_err(|errno| ListError::from(&errno.into())),
+                Ok(dir) => return Ok(Folder::new(dir)),
+                Err(errno) => return Err(ListError::from(&errno.into())),
             }
         }
-        let dir = segments::open(&self.dir, relative).map_err(|error| ListError::from(&error))?;
-        Ok(Folder::by_segments(dir))
+        segments::open(&self.dir, relative, purpose)
+            .map(Folder::new)
+            .map_err(|error| ListError::from(&error))
     }
 }
 

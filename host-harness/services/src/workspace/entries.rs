@@ -7,12 +7,21 @@ use super::{EntryKind, Listing};
 /// Entries that are held before the first cut, however small the limit is.
 const MIN_HELD: usize = 8_192;
 
-/// Collects entries and keeps the first `limit` in order, without holding many more than that.
-#[derive(Debug)]
-pub(super) struct Collector {
+/// What one thread uses again for every directory that it reads.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// Room for what the system writes.
+    buffer: Vec<u8>,
     /// The names of all held entries, back to back.
     text: String,
     held: Vec<Held>,
+}
+
+/// Collects entries and keeps the first `limit` in order, without holding many more than that.
+#[derive(Debug)]
+pub(super) struct Collector<'a> {
+    text: &'a mut String,
+    held: &'a mut Vec<Held>,
     limit: usize,
     offered: u64,
 }
@@ -30,16 +39,22 @@ impl Held {
     }
 }
 
-impl Collector {
-    pub(super) fn new(limit: usize) -> Self {
-        Self {
-            text: String::new(),
-            held: Vec::new(),
+impl Scratch {
+    /// An empty collector, and the buffer to read with.
+    pub(super) fn collect(&mut self, limit: usize) -> (Collector<'_>, &mut Vec<u8>) {
+        self.text.clear();
+        self.held.clear();
+        let collector = Collector {
+            text: &mut self.text,
+            held: &mut self.held,
             limit,
             offered: 0,
-        }
+        };
+        (collector, &mut self.buffer)
     }
+}
 
+impl Collector<'_> {
     pub(super) fn push(&mut self, name: &str, kind: EntryKind) {
         let start = self.text.len();
         self.text.push_str(name);
@@ -59,7 +74,8 @@ impl Collector {
     /// together cost time linear in the size of the directory.
     fn cut(&mut self) {
         if self.held.len() > self.limit {
-            let text = &self.text;
+            let order = order_for(self.text);
+            let text = self.text.as_str();
             self.held
                 .select_nth_unstable_by(self.limit, |a, b| order(text, a, b));
             self.held.truncate(self.limit);
@@ -69,30 +85,31 @@ impl Collector {
     /// Frees the names that were dropped.
     fn compact(&mut self) {
         let mut text = String::with_capacity(self.text.len());
-        for held in &mut self.held {
+        for held in self.held.iter_mut() {
             let start = text.len();
-            text.push_str(held.name(&self.text));
+            text.push_str(held.name(self.text));
             *held = Held {
                 start,
                 end: text.len(),
                 kind: held.kind,
             };
         }
-        self.text = text;
+        *self.text = text;
     }
 
     /// The listing, with the entries marked that `is_ignored` names.
     pub(super) fn finish(mut self, mut is_ignored: impl FnMut(&str, EntryKind) -> bool) -> Listing {
         self.cut();
-        let text = &self.text;
+        let order = order_for(self.text);
+        let text = self.text.as_str();
         self.held.sort_unstable_by(|a, b| order(text, a, b));
         let mut listing = Listing {
-            names: String::with_capacity(self.text.len() + self.held.len()),
+            names: String::with_capacity(text.len() + self.held.len()),
             kinds: Vec::with_capacity(self.held.len()),
             ignored: Vec::new(),
             omitted: self.offered - self.held.len() as u64,
         };
-        for (position, held) in (0..).zip(&self.held) {
+        for (position, held) in (0..).zip(self.held.iter()) {
             let name = held.name(text);
             listing.names.push_str(name);
             listing.names.push('/');
@@ -105,9 +122,18 @@ impl Collector {
     }
 }
 
+/// How to compare the entries whose names are in `text`. Without characters beyond U+FFFF the bytes give the order.
+fn order_for(text: &str) -> fn(&str, &Held, &Held) -> Ordering {
+    if text.bytes().any(|byte| byte >= 0xF0) {
+        |text, a, b| utf16_order(a.name(text), b.name(text)).then(by_kind(a, b))
+    } else {
+        |text, a, b| a.name(text).cmp(b.name(text)).then(by_kind(a, b))
+    }
+}
+
 /// Two different names can show the same text once ill-formed parts are replaced; the kind then keeps the order fixed.
-fn order(text: &str, a: &Held, b: &Held) -> Ordering {
-    utf16_order(a.name(text), b.name(text)).then((a.kind as u8).cmp(&(b.kind as u8)))
+fn by_kind(a: &Held, b: &Held) -> Ordering {
+    (a.kind as u8).cmp(&(b.kind as u8))
 }
 
 /// Compares as UTF-16 code units would, on UTF-8. The two orders differ in one thing: surrogates (lead bytes F0 to F4)
@@ -134,7 +160,8 @@ mod tests {
     use super::*;
 
     fn collect<'a>(limit: usize, names: impl IntoIterator<Item = &'a str>) -> Listing {
-        let mut collector = Collector::new(limit);
+        let mut scratch = Scratch::default();
+        let (mut collector, _) = scratch.collect(limit);
         for name in names {
             collector.push(name, EntryKind::File);
         }
@@ -166,7 +193,8 @@ mod tests {
         let names: Vec<String> = (0..100_000_u32)
             .map(|n| format!("{:06}", n.wrapping_mul(48_271) % 100_003))
             .collect();
-        let mut collector = Collector::new(6_000);
+        let mut scratch = Scratch::default();
+        let (mut collector, _) = scratch.collect(6_000);
         let mut most = 0;
         for name in &names {
             collector.push(name, EntryKind::File);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::confined::{Opener, Purpose, Resolver, Root};
-use super::entries::Collector;
+use super::entries::Scratch;
 use super::ignore_rules::{Matchers, Rules};
 use super::{Directory, EntryKind, ListError, ListOptions, Listing, MAX_ENTRIES, Outcome, batch};
 
@@ -85,10 +85,10 @@ impl Directory for LocalDirectory {
             limit: limit as usize,
             stop,
         };
-        batch::read_in_order(paths.len(), self.threads, limit, stop, |index| {
+        batch::read_in_order(paths.len(), self.threads, limit, stop, |index, scratch| {
             paths
                 .get(index)
-                .map_or(Outcome::Skipped, |path| call.outcome(path))
+                .map_or(Outcome::Skipped, |path| call.outcome(path, scratch))
         })
     }
 }
@@ -107,8 +107,8 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn outcome(&self, path: &str) -> Outcome {
-        match self.read(path) {
+    fn outcome(&self, path: &str, scratch: &mut Scratch) -> Outcome {
+        match self.read(path, scratch) {
             Ok(Some(listing)) => Outcome::Listed(listing),
             Ok(None) => Outcome::Skipped,
             Err(error) => Outcome::Failed(error),
@@ -116,7 +116,7 @@ impl Call<'_> {
     }
 
     /// Reads one directory; nothing when the call was stopped.
-    fn read(&self, path: &str) -> Result<Option<Listing>, ListError> {
+    fn read(&self, path: &str, scratch: &mut Scratch) -> Result<Option<Listing>, ListError> {
         super::path::check(path)?;
         let folder = self.root?.folder(path, Purpose::Read)?;
         self.directory.reads.fetch_add(1, Ordering::Relaxed);
@@ -129,15 +129,16 @@ impl Call<'_> {
                 .as_mut()
                 .is_some_and(|verdicts| verdicts.is_ignored(name, kind))
         };
-        let mut collector = Collector::new(self.limit);
+        let (mut collector, buffer) = scratch.collect(self.limit);
         let mut seen = 0_u64;
         let mut stopped = false;
-        folder.read(|name, kind| {
+        folder.read(buffer, |name, kind| {
             seen += 1;
             stopped = seen.is_multiple_of(STOP_INTERVAL) && self.stop.load(Ordering::Relaxed);
             let excluded =
                 kind == EntryKind::Directory && self.excluded.binary_search(&name).is_ok();
-            if !excluded && !(self.hide && is_ignored(name, kind)) {
+            let left_out = excluded || (self.hide && is_ignored(name, kind));
+            if !left_out {
                 collector.push(name, kind);
             }
             !stopped

@@ -23,9 +23,9 @@ mod confined;
 mod entries;
 mod folder;
 mod ignore_rules;
-mod local;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-mod openat2;
+mod linux;
+mod local;
 mod path;
 mod segments;
 

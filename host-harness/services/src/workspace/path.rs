@@ -2,10 +2,10 @@
 
 use super::{ListError, MAX_PATH_BYTES, MAX_SEGMENT_BYTES};
 
-/// The segments of a relative path, none for the directory itself.
+/// Checks that a path is a plain way down from the directory, or empty for the directory itself.
 ///
 /// # Errors
-/// [`ListError::InvalidPath`] for every spelling that could mean something else than a plain way down.
+/// [`ListError::InvalidPath`] for every other spelling.
 pub(super) fn check(path: &str) -> Result<(), ListError> {
     if path.is_empty() {
         return Ok(());
@@ -20,11 +20,10 @@ pub(super) fn check(path: &str) -> Result<(), ListError> {
 
 /// Whether this is one real name: an absolute path shows as an empty first segment.
 fn is_plain_segment(segment: &str) -> bool {
-    !matches!(segment, "" | "." | "..")
-        && segment.len() <= MAX_SEGMENT_BYTES
-        && !segment.contains('\0')
-        // Windows knows a second separator, drive letters and named streams.
-        && !(cfg!(windows) && segment.contains(['\\', ':']))
+    // Windows knows a second separator, drive letters and named streams.
+    let foreign = cfg!(windows) && segment.contains(['\\', ':']);
+    let special = matches!(segment, "" | "." | "..") || segment.contains('\0') || foreign;
+    !special && segment.len() <= MAX_SEGMENT_BYTES
 }
 
 #[cfg(test)]

@@ -101,15 +101,10 @@ fn ways_down(root: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(ends.filter_map(|end| root.get(..end)))
 }
 
-/// The text without the lines that spell a pattern, which the matcher reports in its own dialect and without the spaces
-/// at its end.
+/// The text without the lines that spell a pattern, which the matcher reports as it was translated.
 fn without(text: &str, pattern: &str) -> String {
-    let spells_it = |line: &str| {
-        dialect::translate(line)
-            .is_some_and(|line| line.trim_end_matches(' ') == pattern.trim_end_matches(' '))
-    };
     dialect::lines(text)
-        .filter(|line| !spells_it(line))
+        .filter(|line| dialect::translate(line).as_deref() != Some(pattern))
         .flat_map(|line| [line, "\n"])
         .collect()
 }

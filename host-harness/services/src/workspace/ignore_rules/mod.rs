@@ -1,6 +1,7 @@
 //! What ignore files exclude, as git decides it.
 
 mod above;
+mod brackets;
 mod dialect;
 mod matchers;
 mod rules;

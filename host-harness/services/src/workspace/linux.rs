@@ -1,4 +1,4 @@
-//! The Linux resolver: the kernel walks the whole path and refuses links and ways out by itself.
+//! What Linux does better than the portable way: one call resolves a whole path, one call reads many entries.
 
 use std::fs::File;
 
@@ -8,13 +8,12 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::EntryKind;
 use super::confined::Purpose;
-use super::folder::Folder;
 
 /// Room for the records of one read: a typical directory fits at once.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// Opens the directory at a checked path.
-pub(super) fn open(root: &Dir, relative: &str, purpose: Purpose) -> Result<Folder, Errno> {
+/// Opens the directory at a checked path. The kernel itself refuses links and ways out, at every segment.
+pub(super) fn open_at_once(root: &Dir, relative: &str, purpose: Purpose) -> Result<Dir, Errno> {
     let path = if relative.is_empty() { "." } else { relative };
     let access = match purpose {
         Purpose::Read => OFlags::RDONLY,
@@ -23,12 +22,26 @@ pub(super) fn open(root: &Dir, relative: &str, purpose: Purpose) -> Result<Folde
     let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let fd = retry_on_intr(|| rustix::fs::openat2(root, path, flags, Mode::empty(), resolve))?;
-    Ok(Folder::by_kernel(Dir::from_std_file(File::from(fd))))
+    Ok(Dir::from_std_file(File::from(fd)))
 }
 
-/// Shows every entry that can be listed to `visit` until it answers `false`. The directory must be open for reading.
-pub(super) fn read(dir: &Dir, mut visit: impl FnMut(&str, EntryKind) -> bool) -> Result<(), Errno> {
-    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
+/// Opens the directory of a name, or the same one for `.`, to read its entries. To open it by its own `.` would take
+/// search permission on it too.
+pub(super) fn open_for_reading(parent: &Dir, segment: &str) -> Result<Dir, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = retry_on_intr(|| rustix::fs::openat(parent, segment, flags, Mode::empty()))?;
+    Ok(Dir::from_std_file(File::from(fd)))
+}
+
+/// Shows every entry that can be listed to `visit` until it answers `false`. The directory must be open for reading;
+/// `buffer` is room that the next read can use again.
+pub(super) fn read(
+    dir: &Dir,
+    buffer: &mut Vec<u8>,
+    mut visit: impl FnMut(&str, EntryKind) -> bool,
+) -> Result<(), Errno> {
+    buffer.clear();
+    buffer.reserve(BUFFER_BYTES);
     let mut records = RawDir::new(dir, buffer.spare_capacity_mut());
     while let Some(record) = records.next() {
         let record = match record {
@@ -53,7 +66,12 @@ pub(super) fn read(dir: &Dir, mut visit: impl FnMut(&str, EntryKind) -> bool) ->
         if name == b"." || name == b".." {
             continue;
         }
-        if !visit(&String::from_utf8_lossy(name), kind) {
+        // Well-formed text is the rule, and checking for it is much cheaper than replacing what is ill-formed.
+        let go_on = match std::str::from_utf8(name) {
+            Ok(name) => visit(name, kind),
+            Err(_) => visit(&String::from_utf8_lossy(name), kind),
+        };
+        if !go_on {
             break;
         }
     }
