@@ -127,13 +127,12 @@ impl Agents {
         true
     }
 
-    /// Removes an agent; false when there was none.
-    pub(crate) fn remove(&self, id: &str) -> bool {
+    /// Removes an agent, if there is one of this identifier.
+    pub(crate) fn remove(&self, id: &str) -> Option<Arc<Agent>> {
         self.0
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(id)
-            .is_some()
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Agent>> {

@@ -7,6 +7,7 @@ use crate::ctx::logger::{Level, LogSink, TracingSink};
 use crate::dispatch::{self, CallRequest};
 use crate::engine::{CodeCache, Engine};
 use crate::failure::{Failure, codes};
+use crate::grants::ProgramRequest;
 use crate::limits::Limits;
 use crate::plugin::{self, Manifest, Plugin};
 use crate::plugin_tool;
@@ -15,6 +16,7 @@ use crate::services::{LocalWorkspaces, Services, Workspaces};
 use crate::tool::{Tool, ToolDefinition, ToolResult};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::RwLock;
 
@@ -49,6 +51,21 @@ pub struct PluginRow {
     pub config: Value,
     /// Its limits.
     pub limits: Limits,
+    /// Programs that it may run; see [`crate::grants::requests`].
+    pub programs: Vec<ProgramRequest>,
+}
+
+impl PluginRow {
+    /// A row without configuration and grants, with the default limits.
+    pub fn new(id: &str, component: LoadedComponent) -> Self {
+        Self {
+            id: id.into(),
+            component,
+            config: Value::Null,
+            limits: Limits::default(),
+            programs: Vec::new(),
+        }
+    }
 }
 
 /// How a mounted row stands.
@@ -154,7 +171,13 @@ impl Host {
         component: &LoadedComponent,
         limits: &Limits,
     ) -> Result<Manifest, Failure> {
-        plugin::describe(&self.0.engine, component, limits, self.env(id, limits)).await
+        plugin::describe(
+            &self.0.engine,
+            component,
+            limits,
+            self.env(id, limits, Vec::new()),
+        )
+        .await
     }
 
     /// Unmounts a plugin: first its tools are removed, then it is disposed; when the future resolves nothing of it is left.
@@ -270,6 +293,9 @@ impl Host {
             ));
         }
         if let Some(agent) = self.0.agents.get(&id) {
+            if let Some(cwd) = &agent.spec.cwd {
+                self.0.services.add_root(Path::new(cwd));
+            }
             for (row, plugin) in self.active().await {
                 self.note(&row, plugin.agent_created(&agent).await);
             }
@@ -279,7 +305,10 @@ impl Host {
 
     /// Takes an agent away, with its own tools and restrictions. Harmless when repeated.
     pub async fn dispose_agent(&self, id: &str) {
-        self.0.agents.remove(id);
+        let gone = self.0.agents.remove(id);
+        if let Some(cwd) = gone.as_ref().and_then(|agent| agent.spec.cwd.as_deref()) {
+            self.0.services.remove_root(Path::new(cwd));
+        }
         self.0.registry.forget_agent(id);
         for (row, plugin) in self.active().await {
             self.note(&row, plugin.agent_disposed(id).await);
@@ -353,14 +382,21 @@ impl Host {
         }
     }
 
-    fn env(&self, id: &str, limits: &Limits) -> Arc<PluginEnv> {
+    fn env(&self, id: &str, limits: &Limits, programs: Vec<ProgramRequest>) -> Arc<PluginEnv> {
         let inner = &self.0;
         let (log, registry, services) = (
             inner.log.clone(),
             inner.registry.clone(),
             inner.services.clone(),
         );
-        Arc::new(PluginEnv::new(id, log, registry, services, limits.clone()))
+        Arc::new(PluginEnv::new(
+            id,
+            programs,
+            log,
+            registry,
+            services,
+            limits.clone(),
+        ))
     }
 
     async fn activate(&self, row: &PluginRow, manifest: &Manifest) -> Result<State, Failure> {
@@ -370,7 +406,7 @@ impl Host {
             self.0.log.record(&row.id, Level::Warn, &note);
             return Ok(State::Pending(missing));
         }
-        let env = self.env(&row.id, &row.limits);
+        let env = self.env(&row.id, &row.limits, row.programs.clone());
         let plugin = Arc::new(
             Plugin::mount(
                 &self.0.engine,

@@ -149,6 +149,17 @@ impl Instance {
         }
     }
 
+    /// Resolves when no call is in flight.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let idle = self.pulse.idle.notified();
+            if self.pulse.in_flight.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
     /// Resolves when the instance is gone: its store dropped, its processes ended.
     pub(crate) async fn ended(&self) -> End {
         let mut ended = self.ended.clone();
@@ -189,13 +200,16 @@ struct Pulse {
     turns: AtomicU64,
     busy: Notify,
     probe: Notify,
+    idle: Notify,
 }
 
 struct InFlight<'a>(&'a Pulse);
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if self.0.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
     }
 }
 
@@ -207,17 +221,17 @@ impl Pulse {
     }
 
     /// Resolves when calls are in flight and the instance's loop has not turned for `patience` although it was woken: a guest function sits
-    /// in a host call that blocks, such as a sleep of WASI 0.2. The epoch watchdog does not see that, because no guest code runs.
-    async fn stopped(&self, patience: Duration) {
+    /// in a host call that blocks, such as a sleep of WASI 0.2. The epoch watchdog does not see that, because no guest code runs. A guest that
+    /// computes is its business alone: on a busy machine it gets there late.
+    async fn stopped(&self, patience: Duration, watchdog: &Watchdog) {
         loop {
             self.busy.notified().await;
             while self.in_flight.load(Ordering::Relaxed) > 0 {
-                let turns = self.turns.load(Ordering::Relaxed);
+                let seen = || (self.turns.load(Ordering::Relaxed), watchdog.ticks());
+                let before = seen();
                 self.probe.notify_one();
                 tokio::time::sleep(patience).await;
-                if self.turns.load(Ordering::Relaxed) == turns
-                    && self.in_flight.load(Ordering::Relaxed) > 0
-                {
+                if seen() == before && self.in_flight.load(Ordering::Relaxed) > 0 {
                     return;
                 }
             }
@@ -260,7 +274,7 @@ impl Actor {
                 biased;
                 end = killed.wait_for(Option::is_some) => Err(end.ok().and_then(|end| end.clone()).unwrap_or(End::Closed)),
                 served = serving => Ok(served),
-                () = pulse.stopped(patience) => Err(End::Trapped(format!(
+                () = pulse.stopped(patience, &watchdog) => Err(End::Trapped(format!(
                     "it blocked its instance for more than {} ms in a host call",
                     patience.as_millis()
                 ))),

@@ -1,4 +1,33 @@
 //! A reference host for plugins of the DeepSeek Harness (DSH) that are WebAssembly components of `dsh:ctx@0.1.0`.
+//!
+//! A [`Host`] mounts components, is `ctx` for them, and answers for them: tools through [`Host::call`], `@path` completion through
+//! [`Host::list_file_references`], prompt sections through [`Host::prompt`]. It runs inside a tokio runtime.
+//!
+//! ```
+//! use dsh_host::{AbortSignal, AgentSpec, Host, HostOptions, LoadedComponent, PluginRow, bundled};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # std::fs::write(folder.path().join("main.rs"), "")?;
+//! # let folder = folder.path().to_str().ok_or("a path that is no text")?;
+//! let host = Host::new(HostOptions::default())?;
+//! let bundled = bundled::find("dsh-file-reference-local").ok_or("not bundled")?;
+//! let component = LoadedComponent::new(host.engine(), bundled.bytes)?;
+//! host.mount(PluginRow::new("files", component)).await?;
+//! host.create_agent(AgentSpec::new("agent-1", folder)).await?;
+//!
+//! let found = host.list_file_references("agent-1", "main", &AbortSignal::never()).await;
+//! for candidate in found.map_err(|error| error.into_failure())? {
+//!     println!("{}", candidate.path);
+//! #   assert_eq!(candidate.path, "main.rs");
+//! }
+//! host.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Services of this machine are provided through [`Host::services`]; without them a plugin that requires one stays pending.
 
 mod abort;
 mod agents;
@@ -18,6 +47,7 @@ mod dispatch;
 mod engine;
 mod failure;
 mod file_references;
+pub mod grants;
 mod host;
 mod instance;
 mod limits;

@@ -133,6 +133,11 @@ impl Watchdog {
         store.set_epoch_deadline(1);
     }
 
+    /// How often the guest was interrupted since it gave way last.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// The guest has given way.
     pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);

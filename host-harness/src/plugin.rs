@@ -172,8 +172,12 @@ impl Plugin {
             reason = aborted() => return Err(CallError::Aborted(reason)),
         };
         let overdue = async {
-            aborted().await;
+            let reason = aborted().await;
             tokio::time::sleep(self.limits.abort_grace).await;
+            if reason == AbortReason::Disposed {
+                // The unloading has bounds of its own, and must not be cut short by a call that it ends anyway.
+                std::future::pending::<()>().await;
+            }
         };
         let end = tokio::select! {
             biased;
@@ -361,6 +365,12 @@ impl Plugin {
                 ),
             )),
         };
+        // The calls in flight have been told; those that heed it get to clean up.
+        tokio::select! {
+            () = instance.idle() => {}
+            _ = instance.ended() => {}
+            () = tokio::time::sleep(self.limits.abort_grace) => {}
+        }
         instance.kill(End::Closed);
         instance.ended().await;
         outcome

@@ -1,10 +1,12 @@
 //! The services of one host. They may come and go while plugins are mounted.
 
 use crate::ctx::workspace::Directory;
-use dsh_services::fs::FileSystem;
+use dsh_services::fs::{FileSystem, LocalFileSystem};
 use dsh_services::session_query::SessionQuery;
-use dsh_services::subprocess::Subprocess;
+use dsh_services::spill::SpillGuard;
+use dsh_services::subprocess::{SharedRoots, Subprocess};
 use dsh_services::workspace::LocalDirectory;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Names of services as DSH and plugin manifests know them.
@@ -42,12 +44,17 @@ struct Present {
     fs: Option<Arc<dyn FileSystem>>,
     subprocess: Option<Arc<dyn Subprocess>>,
     session_query: Option<Arc<dyn SessionQuery>>,
+    spill: Option<Arc<SpillGuard>>,
+    /// The local file service again, to grant it the directories of agents.
+    confined: Option<LocalFileSystem>,
 }
 
 /// Which services there are now.
 pub struct Services {
     present: RwLock<Present>,
     workspaces: Arc<dyn Workspaces>,
+    /// Directories of the agents that there are.
+    roots: SharedRoots,
 }
 
 impl Services {
@@ -56,12 +63,27 @@ impl Services {
         Self {
             present: RwLock::default(),
             workspaces,
+            roots: SharedRoots::default(),
         }
     }
 
     /// Provides `ctx.fs`, or withdraws it.
     pub fn set_file_system(&self, service: Option<Arc<dyn FileSystem>>) {
-        self.change(|present| present.fs = service);
+        self.change(|present| {
+            present.fs = service;
+            present.confined = None;
+        });
+    }
+
+    /// Provides `ctx.fs` from this machine. It is granted the directory of every agent, from when the agent is created.
+    pub fn set_local_file_system(&self, service: LocalFileSystem) {
+        for root in self.roots.now() {
+            grant(&service, &root);
+        }
+        self.change(|present| {
+            present.fs = Some(Arc::new(service.clone()));
+            present.confined = Some(service);
+        });
     }
 
     /// Provides `ctx.subprocess`, or withdraws it.
@@ -72,6 +94,11 @@ impl Services {
     /// Provides `ctx.sessionQuery`, or withdraws it.
     pub fn set_session_query(&self, service: Option<Arc<dyn SessionQuery>>) {
         self.change(|present| present.session_query = service);
+    }
+
+    /// Provides the judgement of spill files, or withdraws it. Without it no spill file may be searched.
+    pub fn set_spill_guard(&self, guard: Option<Arc<SpillGuard>>) {
+        self.change(|present| present.spill = guard);
     }
 
     /// The file service, if there is one.
@@ -87,6 +114,27 @@ impl Services {
     /// The session query service, if there is one.
     pub fn session_query(&self) -> Option<Arc<dyn SessionQuery>> {
         self.read(|present| present.session_query.clone())
+    }
+
+    pub(crate) fn spill_guard(&self) -> Option<Arc<SpillGuard>> {
+        self.read(|present| present.spill.clone())
+    }
+
+    pub(crate) fn agent_roots(&self) -> &SharedRoots {
+        &self.roots
+    }
+
+    /// An agent has come: what is confined to the agents' directories may now use its own too.
+    pub(crate) fn add_root(&self, directory: &Path) {
+        self.roots.add(directory.to_owned());
+        if let Some(service) = self.read(|present| present.confined.clone()) {
+            grant(&service, directory);
+        }
+    }
+
+    /// An agent has gone. Files that were granted stay readable until the service is replaced.
+    pub(crate) fn remove_root(&self, directory: &Path) {
+        self.roots.remove(directory);
     }
 
     /// Which of these services are missing.
@@ -119,5 +167,12 @@ impl Services {
 
     fn read<R>(&self, work: impl FnOnce(&Present) -> R) -> R {
         work(&self.present.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A directory that is missing cannot be granted; whoever asks for it is told that it is outside.
+fn grant(service: &LocalFileSystem, directory: &Path) {
+    if let Err(error) = service.grant(directory) {
+        tracing::debug!("{}: {error}", directory.display());
     }
 }

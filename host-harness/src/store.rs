@@ -1,6 +1,6 @@
 //! The state that belongs to one plugin instance, and the store around it.
 
-use crate::ctx::PluginEnv;
+use crate::ctx::{Lanes, PluginEnv};
 use crate::engine::Engine;
 use crate::limits::{Limits, MemoryLimiter, Watchdog};
 use crate::stderr::Stderr;
@@ -17,6 +17,7 @@ pub struct PluginState {
     pub(crate) table: ResourceTable,
     pub(crate) env: Arc<PluginEnv>,
     pub(crate) limiter: MemoryLimiter,
+    pub(crate) lanes: Lanes,
     wasi: WasiCtx,
 }
 
@@ -48,6 +49,7 @@ impl PluginState {
             table: ResourceTable::new(),
             env,
             limiter: MemoryLimiter::new(limits),
+            lanes: Lanes::new(limits),
             wasi,
         };
         let mut store = Store::new(engine.wasmtime(), state);

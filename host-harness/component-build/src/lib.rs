@@ -69,28 +69,30 @@ pub fn build(workspace: &Path, packages: &[&str], sources: &[&str]) -> Result<()
         .nth(4)
         .ok_or("OUT_DIR lies in no target directory")?
         .join("guests");
-    let mut cargo = command(workspace, variable("CARGO")?);
-    cargo
-        .args([
-            "build",
+    for package in packages {
+        // Only with the one crate type that a component needs does cargo optimise across crates: the plain library that the tests use has to
+        // stay linkable.
+        let mut cargo = command(workspace, variable("CARGO")?);
+        cargo.args([
+            "rustc",
+            "--lib",
+            "--crate-type",
+            "cdylib",
             "--profile",
             PROFILE,
             "--target",
             TARGET,
-            "--target-dir",
-        ])
-        .arg(&target_dir);
-    for package in packages {
-        cargo.args(["-p", package]);
-    }
-    let output = cargo
-        .output()
-        .map_err(|error| format!("cargo could not be started to build the components: {error}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "building the components failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
+        ]);
+        cargo.args(["-p", package, "--target-dir"]).arg(&target_dir);
+        let output = cargo.output().map_err(|error| {
+            format!("cargo could not be started to build the components: {error}")
+        })?;
+        if !output.status.success() {
+            return Err(format!(
+                "building {package} failed:\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            ));
+        }
     }
     for package in packages {
         let file = format!("{}.wasm", package.replace('-', "_"));

@@ -21,7 +21,7 @@ const QUERIES: &[(&str, &str)] = &[
     ("plugins/", "one directory, read live"),
     ("rank", "a name, anywhere in the tree"),
     ("hhcargo", "letters in order, not side by side"),
-    ("redame", "a slip of the fingers"),
+    ("chnagelog", "a slip of the fingers"),
     ("../", "a way out of the tree"),
     ("/etc/", "another way out"),
 ];
@@ -31,7 +31,15 @@ const SHOWN: usize = 5;
 
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let start = Instant::now();
-    let profile = arguments.place.profile()?;
+    let mut profile = arguments.place.profile()?;
+    // What a build leaves behind is not worth showing.
+    let files = profile
+        .rows
+        .iter_mut()
+        .find(|row| row.name == "dsh-file-reference-local" && row.config.is_null());
+    if let Some(row) = files {
+        row.config = serde_json::json!({ "ignoredFiles": "hide" });
+    }
     let session = Session::open(&arguments.place, profile, |_| true).await?;
     let mut out = anstream::stdout().lock();
     let opened = start.elapsed().as_millis();

@@ -3,11 +3,17 @@
 use super::{Stop, style};
 use crate::cli::Outcome;
 use clap::Args;
+use dsh_host::grants::requests;
 use dsh_host::profile::{Profile, ProfileRow, default_profile};
 use dsh_host::{
     AgentSpec, Host, HostOptions, LoadedComponent, Manifest, PluginRow, RowState, bundled,
 };
+use dsh_services::fs::LocalFileSystem;
+use dsh_services::session_query::{LocalOptions, LocalSessionQuery};
+use dsh_services::spill::{SpillGuard, SpillRoots};
+use dsh_services::subprocess::{LocalSubprocess, own_executable};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The agent that the command line speaks for.
 pub(crate) const AGENT: &str = "dsh-host";
@@ -21,6 +27,12 @@ pub(crate) struct Where {
     /// Profile with the plugins to mount [default: the bundled ones]
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
+    /// Directory of recorded sessions [default: $DSH_HOME/sessions, else ~/.dsh/sessions]
+    #[arg(long, value_name = "ROOT")]
+    pub(crate) sessions: Option<PathBuf>,
+    /// Session that the agent speaks for; without one, tools that read history refuse
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
 }
 
 /// A mounted profile.
@@ -83,8 +95,16 @@ impl Session {
         let cwd = place.directory()?;
         let host =
             Host::new(HostOptions::default()).map_err(|error| Stop::usage(format!("{error:#}")))?;
-        provide_local_services(&host, &cwd)?;
-        let agent = AgentSpec::new(AGENT, &cwd);
+        provide_local_services(
+            &host,
+            &cwd,
+            place.sessions.clone().unwrap_or_else(default_sessions),
+        )?;
+        let agent = AgentSpec {
+            id: AGENT.into(),
+            cwd: Some(cwd.clone()),
+            session: place.session.clone(),
+        };
         host.create_agent(agent).await.map_err(Stop::usage)?;
         let mut rows = Vec::new();
         let base = place.profile.as_deref().and_then(Path::parent);
@@ -96,11 +116,15 @@ impl Session {
             let manifest = host.describe(&row.id, &component, &row.limits).await;
             let manifest = manifest
                 .map_err(|failure| Stop::usage(format!("row \"{}\": {failure}", row.id)))?;
+            let grants: Vec<String> = requests(&row.name, &row.config)
+                .iter()
+                .map(ToString::to_string)
+                .collect();
             let mut mounted = MountedRow {
                 component,
                 row,
                 manifest,
-                grants: Vec::new(),
+                grants,
                 state: None,
             };
             if !mounted.row.disabled {
@@ -114,7 +138,12 @@ impl Session {
     /// Unmounts everything.
     pub(crate) async fn close(self) -> Outcome {
         self.host.shutdown().await;
-        Ok(())
+        let subprocess = self.host.services().subprocess();
+        self.host.services().set_subprocess(None);
+        match subprocess {
+            Some(service) => service.dispose().await.map_err(Stop::usage),
+            None => Ok(()),
+        }
     }
 }
 
@@ -125,6 +154,7 @@ impl MountedRow {
             component: self.component.clone(),
             config: self.row.config.clone(),
             limits: self.row.limits.clone(),
+            programs: requests(&self.row.name, &self.row.config),
         };
         let state = host
             .mount(row)
@@ -138,9 +168,34 @@ impl MountedRow {
     }
 }
 
-/// Provides what this machine has.
-pub(crate) fn provide_local_services(_host: &Host, _cwd: &str) -> Outcome {
+/// Provides what this machine has: files and programs for the plugins that were granted some, and the recorded sessions.
+fn provide_local_services(host: &Host, cwd: &str, sessions: PathBuf) -> Outcome {
+    let services = host.services();
+    services.set_local_file_system(LocalFileSystem::new(cwd.into()).map_err(Stop::usage)?);
+    // Without a supervisor a killed host would leave its language servers behind, so none is started then.
+    let supervisor = own_executable()
+        .map_err(|error| Stop::usage(format!("this executable cannot be found again: {error}")))?;
+    services.set_subprocess(Some(Arc::new(LocalSubprocess::new(Some(supervisor)))));
+    let query = Arc::new(LocalSessionQuery::new(LocalOptions::new(sessions)));
+    services.set_spill_guard(Some(Arc::new(SpillGuard::new(
+        SpillRoots::in_temporary_directory(),
+        query.clone(),
+    ))));
+    services.set_session_query(Some(query));
     Ok(())
+}
+
+/// Where DSH records sessions unless told otherwise.
+fn default_sessions() -> PathBuf {
+    let home = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    home("DSH_HOME")
+        .or_else(|| home("HOME").map(|home| home.join(".dsh")))
+        .unwrap_or_else(|| PathBuf::from(".dsh"))
+        .join("sessions")
 }
 
 fn load(host: &Host, row: &ProfileRow, base: Option<&Path>) -> Result<LoadedComponent, Stop> {

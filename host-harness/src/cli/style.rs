@@ -1,7 +1,6 @@
 //! Colours, and what decides whether there are any. `anstream` strips them for pipes and under `NO_COLOR`.
 
 use anstyle::{AnsiColor, Reset, Style};
-use std::io::IsTerminal;
 
 pub(crate) const RESET: Reset = Reset;
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -13,11 +12,6 @@ pub(crate) const FAINT: Style = Style::new().dimmed();
 /// Whether logs may be coloured.
 pub(crate) fn stderr_has_colour() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
-}
-
-/// Whether somebody reads standard error as it is written.
-pub(crate) fn stderr_is_terminal() -> bool {
-    std::io::stderr().is_terminal()
 }
 
 /// A spinner with a message while something long is under way; nothing when standard error is no terminal.

@@ -2,6 +2,9 @@
 
 use crate::bindings::dsh::ctx::call as wit;
 use crate::store::PluginState;
+use dsh_services::subprocess::AuthorizedPath;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -16,7 +19,9 @@ pub struct Caller {
     pub cwd: Option<String>,
     /// Sequence number of the last `step/start` in the live log of the session.
     pub current_step: Option<u64>,
-    ended: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    ended: Arc<AtomicBool>,
+    /// Files that the caller may have searched until the call ends.
+    searched: Arc<Mutex<Vec<AuthorizedPath>>>,
 }
 
 impl Caller {
@@ -32,18 +37,31 @@ impl Caller {
             session,
             cwd,
             current_step,
-            ended: Default::default(),
+            ended: Arc::default(),
+            searched: Arc::default(),
         }
     }
 
     /// The call is over: a handle that the guest kept is good for nothing from now on.
     pub(crate) fn end(&self) {
-        self.ended.store(true, std::sync::atomic::Ordering::Release);
+        self.ended.store(true, Ordering::Release);
+        self.searched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// Keeps a file searchable until the call ends; a call that has ended keeps nothing.
+    pub(crate) fn keep(&self, path: AuthorizedPath) {
+        let mut searched = self.searched.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.ended.load(Ordering::Acquire) {
+            searched.push(path);
+        }
     }
 
     /// The session, as long as the call lasts.
     pub(crate) fn live_session(&self) -> Option<&str> {
-        let live = !self.ended.load(std::sync::atomic::Ordering::Acquire);
+        let live = !self.ended.load(Ordering::Acquire);
         self.session.as_deref().filter(|_| live)
     }
 }

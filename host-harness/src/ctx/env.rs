@@ -2,14 +2,15 @@
 
 use crate::abort::AbortController;
 use crate::agents::AgentSpec;
-use crate::ctx::logger::{LogSink, Logger};
+use crate::ctx::logger::{Level, LogSink, Logger};
 use crate::ctx::workspace::Directory;
+use crate::grants::{self, ProgramRequest};
 use crate::limits::Limits;
 use crate::plugin::TrapRecord;
 use crate::registry::ToolRegistry;
 use crate::services::Services;
 use dsh_services::fs::FileSystem;
-use dsh_services::subprocess::Subprocess;
+use dsh_services::subprocess::{AuthorizedPaths, GrantedSubprocess, Subprocess};
 use std::sync::{Arc, Mutex};
 
 /// The environment of one mounted plugin.
@@ -23,11 +24,17 @@ pub(crate) struct PluginEnv {
     pub(crate) traps: Mutex<TrapRecord>,
     /// Set when the plugin is being unloaded.
     pub(crate) disposing: AbortController,
+    /// Files that running calls may have searched.
+    pub(crate) authorized: AuthorizedPaths,
+    programs: Vec<ProgramRequest>,
+    /// The service that the plugin's grants were made for, and the two together.
+    granted: tokio::sync::Mutex<Option<(Arc<dyn Subprocess>, Arc<GrantedSubprocess>)>>,
 }
 
 impl PluginEnv {
     pub(crate) fn new(
         plugin: &str,
+        programs: Vec<ProgramRequest>,
         sink: Arc<dyn LogSink>,
         registry: Arc<ToolRegistry>,
         services: Arc<Services>,
@@ -41,21 +48,53 @@ impl PluginEnv {
             limits,
             traps: Mutex::default(),
             disposing: AbortController::new(),
+            authorized: AuthorizedPaths::default(),
+            programs,
+            granted: tokio::sync::Mutex::default(),
         }
     }
 
-    /// The file service, confined to what the plugin was granted.
+    /// The file service. It is confined to the directories of the agents.
     pub(crate) fn file_system(&self) -> Option<Arc<dyn FileSystem>> {
         self.services.file_system()
     }
 
     /// The subprocess service, limited to what the plugin was granted.
-    pub(crate) fn subprocess(&self) -> Option<Arc<dyn Subprocess>> {
-        self.services.subprocess()
+    pub(crate) async fn subprocess(&self) -> Option<Arc<GrantedSubprocess>> {
+        let service = self.services.subprocess()?;
+        let mut granted = self.granted.lock().await;
+        if let Some((of, granted)) = &*granted
+            && Arc::ptr_eq(of, &service)
+        {
+            return Some(granted.clone());
+        }
+        let grants = grants::resolve(
+            &*service,
+            &self.programs,
+            &self.authorized,
+            self.services.agent_roots(),
+        )
+        .await;
+        let fresh = Arc::new(GrantedSubprocess::new(service.clone(), grants));
+        if let Some((_, old)) = granted.replace((service, fresh.clone())) {
+            self.end(&old).await;
+        }
+        Some(fresh)
     }
 
     /// Ends what an instance left running, and waits for it.
-    pub(crate) async fn end_processes(&self) {}
+    pub(crate) async fn end_processes(&self) {
+        let granted = self.granted.lock().await.take();
+        if let Some((_, granted)) = granted {
+            self.end(&granted).await;
+        }
+    }
+
+    async fn end(&self, processes: &GrantedSubprocess) {
+        if let Err(error) = processes.dispose().await {
+            self.logger.log(Level::Warn, &error.to_string());
+        }
+    }
 
     /// The directory of an agent: that of its session, else that of the host process.
     pub(crate) fn directory_of(&self, agent: &AgentSpec) -> Directory {

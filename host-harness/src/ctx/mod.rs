@@ -12,5 +12,7 @@ mod tools;
 pub mod workspace;
 
 mod env;
+mod lanes;
 
 pub(crate) use env::PluginEnv;
+pub(crate) use lanes::Lanes;

@@ -37,9 +37,18 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
             centre_on_hit: limits.centre_on_hit,
             before_seq: limits.before_seq,
         };
-        let page = query(accessor, &caller, move |service, session, cancel| {
-            service.filter_page(session, &filters, &limits, cancel)
+        let texts = filters.iter().map(|filter| match filter {
+            EventFilter::Text(text) => text.len(),
+            EventFilter::Types(types) => types.iter().map(String::len).sum(),
+            EventFilter::Seq(_) | EventFilter::Time(_) | EventFilter::Surfaces(_) => 0,
         });
+        let request = texts.map(|bytes| size_of::<EventFilter>() + bytes).sum();
+        let page = query(
+            accessor,
+            &caller,
+            request,
+            move |service, session, cancel| service.filter_page(session, &filters, &limits, cancel),
+        );
         Ok(page.await?.map(convert_page))
     }
 
@@ -52,7 +61,7 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         max_neighbour_bytes: u32,
     ) -> Result<Result<wit::Window, types::Failure>> {
         let request = ReadRequest { seq, before, after };
-        let window = query(accessor, &caller, move |service, session, cancel| {
+        let window = query(accessor, &caller, 0, move |service, session, cancel| {
             service.read_event(session, &request, cancel)
         });
         Ok(window
@@ -65,12 +74,17 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
 async fn query<R: Send + 'static>(
     accessor: &Access,
     caller: &Resource<Caller>,
+    request_bytes: usize,
     work: impl FnOnce(&dyn SessionQuery, &str, &Cancel) -> Result<R, SessionQueryError> + Send + 'static,
 ) -> Result<Result<R, types::Failure>> {
-    let (service, session) = accessor.with(|mut access| {
+    let (service, session, lanes) = accessor.with(|mut access| {
         let state = access.get();
         let session = state.table.get(caller)?.live_session().map(String::from);
-        wasmtime::error::Ok((state.env.services.session_query(), session))
+        wasmtime::error::Ok((
+            state.env.services.session_query(),
+            session,
+            state.lanes.clone(),
+        ))
     })?;
     let Some(service): Option<Arc<dyn SessionQuery>> = service else {
         return Ok(Err(failure(
@@ -88,7 +102,12 @@ async fn query<R: Send + 'static>(
     // Dropped with this future when the guest or the instance gives up, which makes the query stop.
     let cancel = CancelOnDrop::default();
     let flag = cancel.0.clone();
-    let answer = tokio::task::spawn_blocking(move || work(&*service, &session, &flag)).await?;
+    let lane = lanes.enter(request_bytes).await?;
+    let answer = tokio::task::spawn_blocking(move || {
+        let _lane = lane;
+        work(&*service, &session, &flag)
+    });
+    let answer = answer.await?;
     Ok(answer.map_err(|error| failure(error.code(), error.to_string())))
 }
 

@@ -4,7 +4,7 @@ use crate::bindings::dsh::ctx::subprocess as wit;
 use crate::bindings::dsh::ctx::types;
 use crate::store::PluginState;
 use dsh_services::subprocess::{
-    self as local, ChildStdin, ChildStdout, EnvChange, SubprocessError,
+    self as local, ChildStdin, ChildStdout, EnvChange, Subprocess as _, SubprocessError,
 };
 use std::pin::Pin;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl wit::HostProcess for PluginState {
 
 impl wit::Host for PluginState {
     fn available(&mut self) -> Result<bool> {
-        Ok(self.env.subprocess().is_some())
+        Ok(self.env.services.subprocess().is_some())
     }
 }
 
@@ -137,7 +137,8 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         command: String,
         env: Vec<wit::EnvEntry>,
     ) -> Result<Result<String, types::Failure>> {
-        let Some(service) = accessor.with(|mut access| access.get().env.subprocess()) else {
+        let plugin = accessor.with(|mut access| access.get().env.clone());
+        let Some(service) = plugin.subprocess().await else {
             return Ok(Err(unavailable()));
         };
         let env = convert_env(env);
@@ -151,7 +152,8 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         accessor: &Accessor<PluginState, Self>,
         spec: wit::SpawnSpec,
     ) -> Result<Result<Resource<Process>, types::Failure>> {
-        let Some(service) = accessor.with(|mut access| access.get().env.subprocess()) else {
+        let plugin = accessor.with(|mut access| access.get().env.clone());
+        let Some(service) = plugin.subprocess().await else {
             return Ok(Err(unavailable()));
         };
         let spec = local::SpawnSpec {

@@ -40,7 +40,15 @@ impl wit::HostDirectoryWithStore<PluginState> for HasSelf<PluginState> {
                 paths.len()
             );
         }
-        let directory = accessor.with(|mut access| access.get().table.get(&directory).cloned())?;
+        let (directory, lanes) = accessor.with(|mut access| {
+            let state = access.get();
+            wasmtime::error::Ok((state.table.get(&directory)?.clone(), state.lanes.clone()))
+        })?;
+        let request = paths
+            .iter()
+            .chain(&options.exclude_directories)
+            .map(|name| size_of::<String>() + name.len());
+        let lane = lanes.enter(request.sum()).await?;
         let options = ListOptions {
             exclude_directories: options.exclude_directories,
             limit: options.limit,
@@ -51,6 +59,7 @@ impl wit::HostDirectoryWithStore<PluginState> for HasSelf<PluginState> {
         let stop = StopOnDrop::default();
         let flag = stop.0.clone();
         let outcomes = tokio::task::spawn_blocking(move || {
+            let _lane = lane;
             directory
                 .list(&paths, &options, &flag)
                 .into_iter()

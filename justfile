@@ -1,0 +1,39 @@
+# Thin names over cargo commands; nothing here is needed to use the project.
+
+# Everything that a change must pass.
+default: lint test
+
+build:
+    cargo build --release
+
+test:
+    cargo test
+
+# The plugins at work on this checkout.
+demo:
+    cargo run --release -- demo
+
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --exclude dsh-hostile-guest -- -D warnings
+    cargo clippy --profile guest --target wasm32-wasip2 -p dsh-context-proxy -p dsh-file-reference-local -p dsh-workspace-intelligence -p dsh-hostile-guest -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude dsh-hostile-guest
+
+# The three components with checksums and sizes.
+dist:
+    cargo run --release -- export dist
+
+# Ranking alone, and one crossing of the component boundary.
+bench:
+    cargo bench -p dsh-tests
+
+# Completion beside the published JavaScript module, on the same trees in one run.
+bench-peers:
+    cargo build --release
+    npm ci --prefix tests/bench
+    python3 tests/bench/peers.py target/release/dsh-host
+
+# Tests that drive a real ripgrep.
+test-tools:
+    npm ci --prefix tests/tools
+    DSH_RG="$PWD/tests/tools/node_modules/@vscode/ripgrep-linux-x64/bin/rg" cargo test -p dsh-context-proxy -- --include-ignored
