@@ -2,5 +2,6 @@
 
 pub mod fs;
 pub mod session_query;
+pub mod spill;
 pub mod subprocess;
 pub mod workspace;
