@@ -2,7 +2,7 @@
 
 use super::decode::{self, Body, Context};
 use super::kinds::{Format, KindTable};
-use super::log::Record;
+use super::record::Record;
 use super::types::Surface;
 
 /// The closing events of a log; none when its last turn is closed.
@@ -47,6 +47,7 @@ impl Closing {
                 line_start: 0,
                 line_len: 0,
                 member: Record::WHOLE,
+                text_piece: 0,
                 text_start: 0,
                 text_len: batch.text.len() as u32,
                 kind: kinds.intern(event.kind),

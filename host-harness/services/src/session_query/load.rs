@@ -7,22 +7,14 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use rayon::prelude::*;
-
 use super::cancel::Cancel;
-use super::decode;
 use super::discovery::Found;
-use super::frames::{self, DecodeError, Extent, FrameDecoder};
-use super::header::{self, HeaderLine};
+use super::feed::{self, Feeder, FrameStart, Stop};
+use super::header;
 use super::layout::Compression;
-use super::log::{Log, LogFault};
+use super::log::Log;
+use super::record::LogFault;
 use super::revision::Revision;
-
-/// How much plain text is decoded at a time.
-const BATCH: usize = 4 << 20;
-
-/// Lines are dealt to the threads in pieces of about this size.
-const PIECE: usize = 256 << 10;
 
 /// How much of the text before a resume point is compared, to notice a file that was rewritten rather than continued.
 const TAIL: u64 = 1024;
@@ -39,13 +31,6 @@ pub struct Loaded {
     /// Where the frames of a compressed log begin, in the file and in the plain text.
     pub frames: Vec<FrameStart>,
     resume: Option<Resume>,
-}
-
-/// The beginning of a frame.
-#[derive(Debug, Clone, Copy)]
-pub struct FrameStart {
-    pub file: u64,
-    pub plain: u64,
 }
 
 #[derive(Debug)]
@@ -68,12 +53,6 @@ impl From<io::Error> for LoadError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
-}
-
-/// What stops the feeding of lines.
-enum Stop {
-    Cancelled,
-    Fault(LogFault),
 }
 
 impl Loaded {
@@ -174,9 +153,9 @@ impl Loaded {
             cancel,
         };
         let result = match found.name.compression {
-            Compression::None => feed_plain(file, at, self.revision.size, &mut feeder)?,
+            Compression::None => feed::plain(file, at, self.revision.size, &mut feeder)?,
             Compression::Zstd => {
-                feed_frames(file, at, self.revision.size, &mut feeder, &mut self.frames)?
+                feed::frames(file, at, self.revision.size, &mut feeder, &mut self.frames)?
             }
         };
         let next_plain = feeder.start;
@@ -209,259 +188,4 @@ fn read_tail(file: &File, end: u64) -> io::Result<Vec<u8>> {
     let mut tail = vec![0; (end - start) as usize];
     file.read_exact_at(&mut tail, start)?;
     Ok(tail)
-}
-
-/// Collects plain text and hands over whole lines.
-struct Feeder<'f> {
-    log: &'f mut Log,
-    pending: Vec<u8>,
-    /// Where `pending` begins in the plain text.
-    start: u64,
-    in_header: bool,
-    found: &'f Found,
-    cancel: &'f Cancel,
-}
-
-impl Feeder<'_> {
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        self.pending.extend_from_slice(bytes);
-        if self.pending.len() < BATCH {
-            Ok(())
-        } else {
-            self.flush()
-        }
-    }
-
-    /// Decodes the whole lines collected so far.
-    fn flush(&mut self) -> Result<(), Stop> {
-        if self.cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        if self.in_header {
-            self.header()?;
-        }
-        let Some(end) = memchr::memrchr(b'\n', &self.pending).map(|at| at + 1) else {
-            return Ok(());
-        };
-        let context = self.log.context();
-        let start = self.start;
-        let pieces = pieces(&self.pending[..end]);
-        let decode = |(offset, piece): &(usize, &[u8])| {
-            decode::lines(piece, start + *offset as u64, context)
-        };
-        let batches: Vec<_> = if pieces.len() < 2 {
-            pieces.iter().map(decode).collect()
-        } else {
-            pieces.par_iter().map(decode).collect()
-        };
-        for batch in batches {
-            self.log.push(batch).map_err(Stop::Fault)?;
-        }
-        self.pending.drain(..end);
-        self.start += end as u64;
-        Ok(())
-    }
-
-    /// The header was read when the root was listed; here it is passed over, and must still be the same.
-    fn header(&mut self) -> Result<(), Stop> {
-        let Some(end) = memchr::memchr(b'\n', &self.pending) else {
-            return Ok(());
-        };
-        let line = String::from_utf8_lossy(&self.pending[..end]);
-        match header::read(&line, self.found.name.generation) {
-            HeaderLine::Listed(header) if *header == self.found.header => {}
-            _ => {
-                let why = "corrupt session log: the header changed while the log was read";
-                return Err(Stop::Fault(LogFault::Physical(why.to_owned())));
-            }
-        }
-        self.pending.drain(..=end);
-        self.start += end as u64 + 1;
-        self.in_header = false;
-        Ok(())
-    }
-}
-
-/// Cuts whole lines into pieces of whole lines.
-fn pieces(bytes: &[u8]) -> Vec<(usize, &[u8])> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    while start < bytes.len() {
-        let target = (start + PIECE).min(bytes.len());
-        let end = memchr::memchr(b'\n', &bytes[target - 1..]).map_or(bytes.len(), |at| target + at);
-        pieces.push((start, &bytes[start..end]));
-        start = end;
-    }
-    pieces
-}
-
-/// Where the reading may resume, none after a torn tail; or what stopped it.
-type Fed = Result<Option<u64>, Stop>;
-
-fn feed_plain(file: &File, mut at: u64, size: u64, feeder: &mut Feeder<'_>) -> io::Result<Fed> {
-    let mut buffer = vec![0; 1 << 20];
-    while at < size {
-        let step = usize::try_from(size - at)
-            .unwrap_or(usize::MAX)
-            .min(buffer.len());
-        let read = file.read_at(&mut buffer[..step], at)?;
-        if read == 0 {
-            break;
-        }
-        at += read as u64;
-        if let Err(stop) = feeder.feed(&buffer[..read]) {
-            return Ok(Err(stop));
-        }
-    }
-    // A last line without its line feed is still being written: reading resumes at its beginning.
-    Ok(feeder
-        .flush()
-        .map(|()| Some(at - feeder.pending.len() as u64)))
-}
-
-fn feed_frames(
-    file: &File,
-    start: u64,
-    size: u64,
-    feeder: &mut Feeder<'_>,
-    starts: &mut Vec<FrameStart>,
-) -> io::Result<Fed> {
-    let mut bytes = vec![0; usize::try_from(size - start).map_err(io::Error::other)?];
-    file.read_exact_at(&mut bytes, start)?;
-    Ok(decode_frames(&bytes, start, feeder, starts))
-}
-
-fn decode_frames(
-    bytes: &[u8],
-    start: u64,
-    feeder: &mut Feeder<'_>,
-    starts: &mut Vec<FrameStart>,
-) -> Fed {
-    let physical = |why: String| Stop::Fault(LogFault::Physical(why));
-    let mut decoder = FrameDecoder::new();
-    let mut at = 0;
-    let mut torn = false;
-    while at < bytes.len() && !torn {
-        let file = start + at as u64;
-        let frame = &bytes[at..];
-        let size = match frames::measure(frame, file).map_err(physical)? {
-            Extent::Complete(size) => size,
-            Extent::Torn => {
-                check_whole(feeder)?;
-                torn = true;
-                frame.len()
-            }
-        };
-        starts.push(FrameStart {
-            file,
-            plain: feeder.start + feeder.pending.len() as u64,
-        });
-        match decoder.decode(&frame[..size], |piece| feeder.feed(piece)) {
-            Ok(()) => {}
-            // What a torn frame still holds is taken; where it breaks off does not matter.
-            Err(DecodeError::Damaged) if torn => {}
-            Err(DecodeError::Damaged) => {
-                let why = format!(
-                    "corrupt Zstandard session log: frame at byte {file} failed validation"
-                );
-                return Err(physical(why));
-            }
-            Err(DecodeError::Receiver(stop)) => return Err(stop),
-        }
-        at += size;
-    }
-    if torn {
-        feeder.flush()?;
-        return Ok(None);
-    }
-    check_whole(feeder)?;
-    Ok(Some(start + at as u64))
-}
-
-/// Complete frames must hold whole records and nothing else: a writer that is cut off leaves a torn frame.
-fn check_whole(feeder: &mut Feeder<'_>) -> Result<(), Stop> {
-    feeder.flush()?;
-    if feeder.pending.is_empty() && feeder.log.damage().is_none() {
-        return Ok(());
-    }
-    let why = "corrupt Zstandard session log: complete frame contains a torn JSONL record";
-    Err(Stop::Fault(LogFault::Physical(why.to_owned())))
-}
-
-/// The plain text from one offset to another, read anew from the file.
-///
-/// # Errors
-/// A file that is not what it was any more.
-pub fn read_plain(found: &Found, loaded: &Loaded, start: u64, end: u64) -> io::Result<Vec<u8>> {
-    let file = File::open(&found.path)?;
-    let changed = || {
-        io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            "the log changed while it was read",
-        )
-    };
-    let wanted = usize::try_from(end - start).map_err(io::Error::other)?;
-    if found.name.compression == Compression::None {
-        let mut bytes = vec![0; wanted];
-        file.read_exact_at(&mut bytes, start)?;
-        return Ok(bytes);
-    }
-    let first = loaded
-        .frames
-        .partition_point(|frame| frame.plain <= start)
-        .saturating_sub(1);
-    let mut plain = Vec::with_capacity(wanted);
-    let mut decoder = FrameDecoder::new();
-    for (index, frame) in loaded.frames.iter().enumerate().skip(first) {
-        if frame.plain >= end {
-            break;
-        }
-        let frame_end = loaded
-            .frames
-            .get(index + 1)
-            .map_or(loaded.revision.size, |next| next.file);
-        let mut bytes = vec![0; usize::try_from(frame_end - frame.file).map_err(io::Error::other)?];
-        file.read_exact_at(&mut bytes, frame.file)?;
-        let mut at = frame.plain;
-        let decoded = decoder.decode(&bytes, |piece| {
-            let piece_end = at + piece.len() as u64;
-            let from = start.clamp(at, piece_end) - at;
-            let to = end.clamp(at, piece_end) - at;
-            plain.extend_from_slice(&piece[from as usize..to as usize]);
-            at = piece_end;
-            if piece_end >= end { Err(()) } else { Ok(()) }
-        });
-        match decoded {
-            Err(DecodeError::Damaged) if index + 1 < loaded.frames.len() => return Err(changed()),
-            // Enough was read, or the last frame is a torn one.
-            Ok(()) | Err(_) => {}
-        }
-    }
-    if plain.len() == wanted {
-        Ok(plain)
-    } else {
-        Err(changed())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_are_whole_lines_and_cover_everything() {
-        for length in [0, 1, 7, 100_000, 300_000] {
-            let text = "x".repeat(length) + "\n";
-            let text = text.repeat(600_000 / text.len() + 1);
-            let pieces = pieces(text.as_bytes());
-            let mut at = 0;
-            for (start, piece) in &pieces {
-                assert_eq!(*start, at);
-                assert_eq!(piece.last(), Some(&b'\n'));
-                at += piece.len();
-            }
-            assert_eq!(at, text.len());
-        }
-        assert!(pieces(b"").is_empty());
-    }
 }

@@ -1,4 +1,4 @@
-//! A log in memory: one compact record for each event, all texts in one string, and the state that later lines continue.
+//! A log in memory: one compact record for each event, the texts as they were decoded, and the state that later lines continue.
 //!
 //! The lines themselves are not kept. They are read again when an event is asked for (see [`window`](super::window)).
 
@@ -8,41 +8,10 @@ use super::header::LogHeader;
 use super::js;
 use super::kinds::{Format, KindTable};
 use super::packed::Members;
+use super::record::{LogFault, Record};
 use super::surface::{Fold, Misfit, Part};
 use super::turns::Turns;
 use super::types::Surface;
-
-/// Why a log cannot be served.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LogFault {
-    /// The lines are damaged.
-    Physical(String),
-    /// The log needs a reader that knows more.
-    Unsupported(String),
-    /// The lines are whole and break a rule.
-    Invalid(String),
-}
-
-/// One event. Its sequence number is its place in the list.
-#[derive(Debug, Clone, Copy)]
-pub struct Record {
-    pub time: i64,
-    /// Where its line lies in the plain text.
-    pub line_start: u64,
-    pub line_len: u32,
-    /// Its place in a packed row; [`Record::WHOLE`] for an ordinary line.
-    pub member: u32,
-    /// Where its text lies.
-    pub text_start: usize,
-    pub text_len: u32,
-    /// Its type in the log's table.
-    pub kind: u32,
-}
-
-impl Record {
-    /// The line is the event.
-    pub const WHOLE: u32 = u32::MAX;
-}
 
 /// A log in memory.
 #[derive(Debug)]
@@ -50,7 +19,9 @@ pub struct Log {
     pub header: LogHeader,
     pub kinds: KindTable,
     records: Vec<Record>,
-    text: String,
+    /// The texts of all events, one string for each run of lines that was decoded together.
+    texts: Vec<Box<str>>,
+    text_bytes: usize,
     fold: Fold,
     turns: Turns,
     closing: Closing,
@@ -77,7 +48,8 @@ impl Log {
             fault,
             kinds: KindTable::default(),
             records: Vec::new(),
-            text: String::new(),
+            texts: Vec::new(),
+            text_bytes: 0,
             fold: Fold::default(),
             turns: Turns::default(),
             closing: Closing::default(),
@@ -122,10 +94,13 @@ impl Log {
     /// An event's text.
     pub fn text(&self, seq: usize) -> &str {
         match self.records.get(seq) {
-            Some(record) => self
-                .text
-                .get(record.text_start..record.text_start + record.text_len as usize)
-                .unwrap_or_default(),
+            Some(record) => {
+                let start = record.text_start as usize;
+                let piece = self.texts.get(record.text_piece as usize);
+                piece
+                    .and_then(|text| text.get(start..start + record.text_len as usize))
+                    .unwrap_or_default()
+            }
             None => self
                 .closing
                 .events
@@ -164,7 +139,8 @@ impl Log {
     /// The memory it holds, in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.records.capacity() * size_of::<Record>()
-            + self.text.capacity()
+            + self.text_bytes
+            + self.texts.capacity() * size_of::<Box<str>>()
             + self.fold.heap_bytes()
     }
 
@@ -173,16 +149,18 @@ impl Log {
     /// # Errors
     /// Damage that cannot be a torn tail.
     pub fn push(&mut self, batch: Batch) -> Result<(), LogFault> {
-        let text_base = self.text.len();
-        self.text.push_str(&batch.text);
         for line in batch.lines {
             self.lines += 1;
-            self.line(line, text_base)?;
+            self.line(line)?;
+        }
+        if !batch.text.is_empty() {
+            self.text_bytes += batch.text.len();
+            self.texts.push(batch.text.into_boxed_str());
         }
         Ok(())
     }
 
-    fn line(&mut self, line: Decoded, text_base: usize) -> Result<(), LogFault> {
+    fn line(&mut self, line: Decoded) -> Result<(), LogFault> {
         let number = self.lines;
         let place = (line.start, line.len);
         match line.body {
@@ -207,7 +185,7 @@ impl Log {
                 self.damaged(what, false)
             }
             Body::Packed(members) => self.packed(&members, place, number),
-            Body::Event(event) => self.stored(event, place, text_base, number),
+            Body::Event(event) => self.stored(event, place, number),
         }
     }
 
@@ -254,7 +232,8 @@ impl Log {
                 line_start,
                 line_len,
                 member: member as u32,
-                text_start: self.text.len(),
+                text_piece: 0,
+                text_start: 0,
                 text_len: 0,
                 kind,
             });
@@ -262,13 +241,7 @@ impl Log {
         Ok(())
     }
 
-    fn stored(
-        &mut self,
-        mut event: Event,
-        place: (u64, u32),
-        text_base: usize,
-        number: u64,
-    ) -> Result<(), LogFault> {
+    fn stored(&mut self, mut event: Event, place: (u64, u32), number: u64) -> Result<(), LogFault> {
         let ends_turn = event.kind.name() == "turn/end";
         if let Some(fault) = event
             .faults
@@ -307,8 +280,9 @@ impl Log {
             line_start: place.0,
             line_len: place.1,
             member: Record::WHOLE,
-            text_start: text_base + event.text.start,
-            text_len: u32::try_from(event.text.len()).unwrap_or(u32::MAX),
+            text_piece: self.texts.len() as u32,
+            text_start: offset(event.text.start)?,
+            text_len: offset(event.text.len())?,
             kind: self.kinds.intern(event.kind),
         });
         Ok(())
@@ -406,11 +380,18 @@ impl Log {
     /// Gives back the room that growing left over.
     pub fn shrink(&mut self) {
         self.records.shrink_to_fit();
-        self.text.shrink_to_fit();
+        self.texts.shrink_to_fit();
     }
 
     /// The damage so far, which a complete compressed frame must not hold.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
+}
+
+/// Lines of 4 GiB are no log's.
+fn offset(bytes: usize) -> Result<u32, LogFault> {
+    u32::try_from(bytes).map_err(|_| {
+        LogFault::Physical("corrupt session log: a line is longer than 4 GiB".to_owned())
+    })
 }

@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use super::cancel::Cancel;
 use super::error::SessionQueryError;
 use super::filter::{Bounds, EventFilter};
-use super::log::{Log, Record};
+use super::log::Log;
 use super::matcher::Matcher;
+use super::record::Record;
 use super::types::{Document, EventRecord, Page, PageLimits, Surface};
 
 /// How many events are tried before the next look at the cancel flag and the page's limit.

@@ -35,8 +35,11 @@ pub fn lone_surrogates(text: &str) -> Cow<'_, str> {
 
 /// Whether [`lone_surrogates`] could have anything to do: a cheap test for the common case.
 pub fn may_have_surrogates(text: &str) -> bool {
-    memmem::find(text.as_bytes(), b"\\ud").is_some()
-        || memmem::find(text.as_bytes(), b"\\uD").is_some()
+    memmem::find_iter(text.as_bytes(), b"\\u").any(|at| {
+        text.as_bytes()
+            .get(at + 2)
+            .is_some_and(|b| b | 0x20 == b'd')
+    })
 }
 
 enum Half {

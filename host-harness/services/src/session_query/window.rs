@@ -12,11 +12,13 @@ use super::error::SessionQueryError;
 use super::js;
 use super::kinds::Format;
 use super::legacy;
-use super::load::{self, Loaded};
-use super::log::{Log, Record};
+use super::load::Loaded;
+use super::log::Log;
 use super::mark::{self, Sources, SurfaceOp};
 use super::packed::{self, ChunkKind};
+use super::record::Record;
 use super::repair;
+use super::reread;
 use super::row::{self, Line};
 use super::types::{RawEvent, ReadRequest, Window};
 
@@ -107,7 +109,7 @@ impl Reader<'_> {
             });
         };
         let end = last.line_start + u64::from(last.line_len);
-        let bytes = load::read_plain(self.found, self.loaded, first.line_start, end)?;
+        let bytes = reread::plain(self.found, self.loaded, first.line_start, end)?;
         Ok(Lines {
             start: first.line_start,
             bytes,
