@@ -48,6 +48,30 @@ impl fmt::Display for ProgramRequest {
     }
 }
 
+/// Where the programs of a mounted plugin come from. They are worked out at every mount, so that a reload with another configuration has the
+/// programs of that one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Programs {
+    /// It may run none.
+    #[default]
+    None,
+    /// What its configuration names, see [`requests`]; the text is the name of the bundled component, or of the file.
+    OfConfiguration(String),
+    /// These.
+    Only(Vec<ProgramRequest>),
+}
+
+impl Programs {
+    /// The programs under this configuration.
+    pub fn under(&self, config: &Value) -> Vec<ProgramRequest> {
+        match self {
+            Self::None => Vec::new(),
+            Self::OfConfiguration(plugin) => requests(plugin, config),
+            Self::Only(programs) => programs.clone(),
+        }
+    }
+}
+
 /// What the configuration of a plugin asks for. The plugin is known by the name of its bundled component; a component from a file gets the
 /// programs that its configuration lists in the same form, under `servers`.
 pub fn requests(plugin: &str, config: &Value) -> Vec<ProgramRequest> {

@@ -7,7 +7,7 @@ use crate::ctx::logger::{Level, LogSink, TracingSink};
 use crate::dispatch::{self, CallRequest};
 use crate::engine::{CodeCache, Engine};
 use crate::failure::{Failure, codes};
-use crate::grants::ProgramRequest;
+use crate::grants::{ProgramRequest, Programs};
 use crate::limits::Limits;
 use crate::plugin::{self, Manifest, Plugin};
 use crate::plugin_tool;
@@ -51,8 +51,8 @@ pub struct PluginRow {
     pub config: Value,
     /// Its limits.
     pub limits: Limits,
-    /// Programs that it may run; see [`crate::grants::requests`].
-    pub programs: Vec<ProgramRequest>,
+    /// Programs that it may run.
+    pub programs: Programs,
 }
 
 impl PluginRow {
@@ -63,7 +63,7 @@ impl PluginRow {
             component,
             config: Value::Null,
             limits: Limits::default(),
-            programs: Vec::new(),
+            programs: Programs::None,
         }
     }
 }
@@ -406,7 +406,7 @@ impl Host {
             self.0.log.record(&row.id, Level::Warn, &note);
             return Ok(State::Pending(missing));
         }
-        let env = self.env(&row.id, &row.limits, row.programs.clone());
+        let env = self.env(&row.id, &row.limits, row.programs.under(&row.config));
         let plugin = Arc::new(
             Plugin::mount(
                 &self.0.engine,

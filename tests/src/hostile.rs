@@ -2,7 +2,7 @@
 
 use dsh_host::{
     AgentSpec, CallRequest, CodeCache, Failure, Host, HostOptions, Level, Limits, LoadedComponent,
-    LogSink, PluginRow, RowState, ToolResult,
+    LocalWorkspaces, LogSink, PluginRow, RowState, ToolResult, Workspaces,
 };
 use dsh_services::session_query::{
     Cancel, Document, EventFilter, EventRecord, Page, PageLimits, ReadRequest, SessionQuery,
@@ -35,16 +35,24 @@ pub fn describing(word: &str) -> Vec<u8> {
     bytes
 }
 
-/// Limits that are reached soon.
+/// Limits that are reached soon, except by what only takes long because the machine is busy.
 pub fn limits() -> Limits {
     Limits {
         memory: 32 << 20,
-        spin: Duration::from_millis(100),
+        spin: Duration::from_secs(10),
         abort_grace: Duration::from_millis(200),
         apply: Duration::from_secs(10),
         dispose: Duration::from_secs(10),
         message: 1 << 20,
         concurrent_calls: 64,
+    }
+}
+
+/// The same for plugins that compute or block for ever.
+pub fn impatient() -> Limits {
+    Limits {
+        spin: Duration::from_millis(100),
+        ..limits()
     }
 }
 
@@ -109,11 +117,16 @@ impl Default for Stage {
 impl Stage {
     /// A host without plugins. Compiled code is shared with the other tests of this build.
     pub fn new() -> Self {
+        Self::with_workspaces(Arc::new(LocalWorkspaces))
+    }
+
+    /// The same with other directories for its agents.
+    pub fn with_workspaces(workspaces: Arc<dyn Workspaces>) -> Self {
         let log = Arc::new(Records::default());
         let options = HostOptions {
             cache: CodeCache::Directory(PathBuf::from(env!("OUT_DIR")).join("code")),
             log: log.clone(),
-            ..HostOptions::default()
+            workspaces,
         };
         let host = Host::new(options).unwrap();
         Self { host, log }
@@ -121,12 +134,18 @@ impl Stage {
 
     /// A row of the misbehaving component.
     pub fn row(&self, id: &str, config: Value, limits: Limits) -> PluginRow {
+        // One test compiles, and the others find the code in the cache.
+        static COMPILING: Mutex<()> = Mutex::new(());
+        let component = {
+            let _compiling = COMPILING.lock();
+            LoadedComponent::new(self.host.engine(), COMPONENT).unwrap()
+        };
         PluginRow {
             id: id.into(),
-            component: LoadedComponent::new(self.host.engine(), COMPONENT).unwrap(),
+            component,
             config,
             limits,
-            programs: Vec::new(),
+            programs: dsh_host::grants::Programs::None,
         }
     }
 

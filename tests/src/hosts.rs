@@ -1,6 +1,6 @@
 //! Hosts with bundled plugins in them.
 
-use dsh_host::grants::requests;
+use dsh_host::grants::Programs;
 use dsh_host::registry::{Registration, Scope};
 use dsh_host::{
     AbortSignal, AgentSpec, Candidate, Failure, Host, HostOptions, Level, Limits, LoadedComponent,
@@ -50,7 +50,7 @@ pub fn row(host: &Host, name: &str, config: Value) -> PluginRow {
     PluginRow {
         id: name.into(),
         component: LoadedComponent::new(host.engine(), bytes).unwrap(),
-        programs: requests(name, &config),
+        programs: Programs::OfConfiguration(name.into()),
         config,
         limits: Limits::default(),
     }

@@ -3,7 +3,7 @@
 use super::{Stop, style};
 use crate::cli::Outcome;
 use clap::Args;
-use dsh_host::grants::requests;
+use dsh_host::grants::{Programs, requests};
 use dsh_host::profile::{Profile, ProfileRow, default_profile};
 use dsh_host::{
     AgentSpec, Host, HostOptions, LoadedComponent, Manifest, PluginRow, RowState, bundled,
@@ -154,7 +154,7 @@ impl MountedRow {
             component: self.component.clone(),
             config: self.row.config.clone(),
             limits: self.row.limits.clone(),
-            programs: requests(&self.row.name, &self.row.config),
+            programs: Programs::OfConfiguration(self.row.name.clone()),
         };
         let state = host
             .mount(row)

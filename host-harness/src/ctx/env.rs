@@ -27,8 +27,13 @@ pub(crate) struct PluginEnv {
     /// Files that running calls may have searched.
     pub(crate) authorized: AuthorizedPaths,
     programs: Vec<ProgramRequest>,
-    /// The service that the plugin's grants were made for, and the two together.
-    granted: tokio::sync::Mutex<Option<(Arc<dyn Subprocess>, Arc<GrantedSubprocess>)>>,
+    granted: tokio::sync::Mutex<Option<Granted>>,
+}
+
+/// A service with the plugin's grants in front of it.
+struct Granted {
+    of: Arc<dyn Subprocess>,
+    service: Arc<GrantedSubprocess>,
 }
 
 impl PluginEnv {
@@ -63,21 +68,20 @@ impl PluginEnv {
     pub(crate) async fn subprocess(&self) -> Option<Arc<GrantedSubprocess>> {
         let service = self.services.subprocess()?;
         let mut granted = self.granted.lock().await;
-        if let Some((of, granted)) = &*granted
-            && Arc::ptr_eq(of, &service)
+        if let Some(present) = &*granted
+            && Arc::ptr_eq(&present.of, &service)
         {
-            return Some(granted.clone());
+            return Some(present.service.clone());
         }
-        let grants = grants::resolve(
-            &*service,
-            &self.programs,
-            &self.authorized,
-            self.services.agent_roots(),
-        )
-        .await;
+        let roots = self.services.agent_roots();
+        let grants = grants::resolve(&*service, &self.programs, &self.authorized, roots).await;
         let fresh = Arc::new(GrantedSubprocess::new(service.clone(), grants));
-        if let Some((_, old)) = granted.replace((service, fresh.clone())) {
-            self.end(&old).await;
+        let now = Granted {
+            of: service,
+            service: fresh.clone(),
+        };
+        if let Some(old) = granted.replace(now) {
+            self.end(&old.service).await;
         }
         Some(fresh)
     }
@@ -85,8 +89,8 @@ impl PluginEnv {
     /// Ends what an instance left running, and waits for it.
     pub(crate) async fn end_processes(&self) {
         let granted = self.granted.lock().await.take();
-        if let Some((_, granted)) = granted {
-            self.end(&granted).await;
+        if let Some(granted) = granted {
+            self.end(&granted.service).await;
         }
     }
 

@@ -220,7 +220,7 @@ fn header_of(
     {
         return Ok(Some((revision, line.clone())));
     }
-    let start = match File::open(path).and_then(|file| read_start(file)) {
+    let start = match File::open(path).and_then(read_start) {
         Ok(start) => start,
         Err(error) => return unreadable(error),
     };
