@@ -7,7 +7,7 @@
 use crate::component::{Exports, LoadedComponent};
 use crate::ctx::PluginEnv;
 use crate::ctx::logger::Level;
-use crate::engine::Engine;
+use crate::engine::{Engine, TICK};
 use crate::failure::{Failure, codes};
 use crate::limits::{Limits, Watchdog};
 use crate::stderr::Stderr;
@@ -193,6 +193,9 @@ impl Drop for Instance {
     }
 }
 
+/// See [`Pulse::stopped`].
+const TURNS_TO_SHOW: usize = 5;
+
 /// Tells a guest that is at work from one that blocks its instance.
 #[derive(Default)]
 struct Pulse {
@@ -231,6 +234,14 @@ impl Pulse {
                 let before = seen();
                 self.probe.notify_one();
                 tokio::time::sleep(patience).await;
+                // On a busy machine this may be the first time in all the while that the actor runs. A guest that computes shows it within a
+                // few more turns.
+                for _ in 0..TURNS_TO_SHOW {
+                    if seen() != before {
+                        break;
+                    }
+                    tokio::time::sleep(TICK).await;
+                }
                 if seen() == before && self.in_flight.load(Ordering::Relaxed) > 0 {
                     return;
                 }

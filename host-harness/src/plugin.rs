@@ -1,5 +1,13 @@
 //! A mounted plugin: its instance, and what happens when that instance traps.
 
+mod describe;
+mod traps;
+
+pub use describe::Manifest;
+pub(crate) use describe::describe;
+pub(crate) use traps::TrapRecord;
+pub use traps::{TRAP_LIMIT, TRAP_PERIOD};
+
 use crate::abort::{AbortReason, AbortSignal};
 use crate::agents::Agent;
 use crate::component::{Exports, LoadedComponent};
@@ -10,33 +18,11 @@ use crate::instance::{Access, End, Instance};
 use crate::limits::Limits;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use thiserror::Error;
 use tokio::sync::{Mutex, Semaphore};
-
-/// Traps within [`TRAP_PERIOD`] after which a plugin is given up.
-pub const TRAP_LIMIT: usize = 5;
-/// See [`TRAP_LIMIT`].
-pub const TRAP_PERIOD: Duration = Duration::from_secs(60);
-
-/// What a plugin says of itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Manifest {
-    /// The name as DSH knows it.
-    pub name: String,
-    /// Semantic version.
-    pub version: String,
-    /// One sentence.
-    pub summary: String,
-    /// Services without which it is not mounted.
-    pub required: Vec<String>,
-    /// Services that it uses when they are there.
-    pub optional: Vec<String>,
-    /// JSON Schema of its configuration.
-    pub config_schema: Value,
-}
 
 /// A plugin that has been applied, until it is disposed.
 pub(crate) struct Plugin {
@@ -77,25 +63,6 @@ impl From<CallError> for Failure {
             CallError::Aborted(reason) => reason.into_failure(),
             CallError::Failed(failure) => failure,
         }
-    }
-}
-
-/// When the plugin trapped, latest last.
-#[derive(Default)]
-pub(crate) struct TrapRecord(VecDeque<Instant>);
-
-impl TrapRecord {
-    /// Notes a trap and says whether that was one too many.
-    fn note(&mut self, now: Instant) -> bool {
-        self.0.push_back(now);
-        while self
-            .0
-            .front()
-            .is_some_and(|first| now.duration_since(*first) > TRAP_PERIOD)
-        {
-            self.0.pop_front();
-        }
-        self.0.len() >= TRAP_LIMIT
     }
 }
 
@@ -427,62 +394,4 @@ async fn announce(
             })
         })
         .await
-}
-
-/// Asks a component what it is, in an instance of its own that is dropped at once.
-pub(crate) async fn describe(
-    engine: &Engine,
-    component: &LoadedComponent,
-    limits: &Limits,
-    env: Arc<PluginEnv>,
-) -> Result<Manifest, Failure> {
-    let plugin = env.plugin.clone();
-    let instance = Instance::start(engine, component, limits, env).await?;
-    let asking = instance.run(|access, exports| Box::pin(exports.lifecycle.call_describe(access)));
-    let manifest = match tokio::time::timeout(limits.apply, asking).await {
-        Ok(Ok(manifest)) => manifest,
-        Ok(Err(end)) => return Err(end.failure(&plugin)),
-        Err(_) => {
-            let message = format!(
-                "plugin \"{plugin}\" did not describe itself within {} ms",
-                limits.apply.as_millis()
-            );
-            return Err(Failure::host(codes::PLUGIN_UNRESPONSIVE, message));
-        }
-    };
-    let config_schema = serde_json::from_str(&manifest.config_schema).map_err(|error| Failure {
-        name: None,
-        code: None,
-        message: format!(
-            "plugin \"{plugin}\": the schema of its configuration is no JSON: {error}"
-        ),
-    })?;
-    Ok(Manifest {
-        name: manifest.name,
-        version: manifest.version,
-        summary: manifest.summary,
-        required: manifest.required,
-        optional: manifest.optional,
-        config_schema,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn five_traps_within_a_minute_are_too_many() {
-        let mut traps = TrapRecord::default();
-        let start = Instant::now();
-        let at = |seconds| start + Duration::from_secs(seconds);
-        for second in 0..4 {
-            assert!(!traps.note(at(second)));
-        }
-        assert!(!traps.note(at(61)), "the first has lapsed");
-        assert!(!traps.note(at(100)));
-        assert!(!traps.note(at(101)));
-        assert!(!traps.note(at(102)));
-        assert!(traps.note(at(103)));
-    }
 }

@@ -5,7 +5,7 @@ use super::session::{AGENT, Where};
 use super::{Outcome, Stop};
 use clap::{Args, Subcommand};
 use dsh_host::{AbortSignal, AgentSpec, Host, Kind};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -68,27 +68,48 @@ pub(crate) async fn run(command: Command) -> Outcome {
         ));
     };
     let session = complete::open(&arguments.place, &arguments.config).await?;
-    let (host, cwd) = (&session.host, session.cwd.as_str());
+    // Callers of a host are tasks of its runtime, so the measuring is one too: a caller on a thread of its own would add the time that it
+    // takes to wake that thread.
+    let (host, cwd) = (session.host.clone(), session.cwd.clone());
+    let measuring = tokio::spawn(measure(
+        host,
+        cwd,
+        first,
+        bare,
+        listings,
+        arguments.cold_runs,
+    ));
+    let answer = measuring.await.map_err(Stop::usage)??;
+    writeln!(std::io::stdout().lock(), "{answer}")?;
+    session.close().await
+}
 
-    time(host, AGENT, &first).await?;
+async fn measure(
+    host: Host,
+    cwd: String,
+    first: String,
+    bare: Vec<String>,
+    listings: Vec<String>,
+    cold_runs: u32,
+) -> Result<Value, Stop> {
+    time(&host, AGENT, &first).await?;
     let mut cold = Vec::new();
-    for run in 0..arguments.cold_runs {
+    for run in 0..cold_runs {
         let agent = format!("cold-{run}");
-        host.create_agent(AgentSpec::new(&agent, cwd))
-            .await
-            .map_err(Stop::usage)?;
-        cold.push(time(host, &agent, &first).await?);
+        let spec = AgentSpec::new(&agent, &cwd);
+        host.create_agent(spec).await.map_err(Stop::usage)?;
+        cold.push(time(&host, &agent, &first).await?);
         host.dispose_agent(&agent).await;
     }
     for query in bare.iter().take(WARM_UP) {
-        time(host, AGENT, query).await?;
+        time(&host, AGENT, query).await?;
     }
     let mut warm = Vec::new();
     for query in &bare {
-        warm.push(time(host, AGENT, query).await?);
+        warm.push(time(&host, AGENT, query).await?);
     }
     let listings = if listings.is_empty() {
-        top_directories(host).await?
+        top_directories(&host).await?
     } else {
         listings
     };
@@ -98,16 +119,14 @@ pub(crate) async fn run(command: Command) -> Outcome {
         .cycle()
         .take(if listings.is_empty() { 0 } else { LISTINGS })
     {
-        listed.push(time(host, AGENT, query).await?);
+        listed.push(time(&host, AGENT, query).await?);
     }
-    let answer = json!({
+    Ok(json!({
         "cold_ms": median(&mut cold),
         "warm_median_ms": median(&mut warm),
         "warm_p95_ms": percentile_95(&mut warm),
         "dir_median_ms": median(&mut listed),
-    });
-    writeln!(anstream::stdout(), "{answer}")?;
-    session.close().await
+    }))
 }
 
 /// Milliseconds that one query takes, the way through the component included.

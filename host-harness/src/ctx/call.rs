@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
-/// The caller of one tool call. Only the host makes one, and it ends with the call, see [`Caller::end`].
+/// The caller of one tool call. Only the host makes one, and a handle that a guest kept
+/// beyond the call gives access to nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
     /// The calling agent.

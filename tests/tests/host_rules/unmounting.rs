@@ -1,7 +1,9 @@
 //! Unloading: first nobody finds the tools any more, then the calls in flight end, then the plugin is gone, whatever it does.
 
 use dsh_host::{Limits, RowState, codes};
-use dsh_tests::hostile::{Stage, assert_failure, failure, limits, soon, value};
+use dsh_tests::hostile::{
+    PATIENCE, Stage, assert_failure, failure, impatient, limits, soon, value,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -50,22 +52,40 @@ async fn tools_are_removed_before_the_plugin_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_in_flight_end_with_the_plugin() {
-    let stage = staged(json!({}), limits()).await;
-    let verbs = ["wait", "reason", "wait-then-succeed", "sleep", "hang"];
-    let calls = verbs.map(|verb| stage.begin("act", json!({"do": verb})));
+    let limits = Limits {
+        abort_grace: PATIENCE,
+        ..limits()
+    };
+    let stage = staged(json!({}), limits).await;
+    let verbs = ["wait", "reason", "wait-then-succeed"];
+    let calls = verbs.map(|verb| stage.begin("act", json!({"do": verb, "ms": 50})));
     let own = stage.begin("act", json!({"do": "wait-then-fail"}));
-    stage.until_begun("act", 6).await;
+    stage.until_begun("act", 4).await;
     soon(stage.host.unmount("row")).await.unwrap();
     for (verb, call) in verbs.iter().zip(calls) {
         let failure = failure(soon(call).await.unwrap());
         assert!(failure.is(codes::PLUGIN_DISPOSED), "{verb}: {failure}");
     }
     let own = failure(soon(own).await.unwrap());
-    assert!(
-        own.is("OWN_FAILURE") || own.is(codes::PLUGIN_DISPOSED),
-        "{own}"
-    );
+    assert_failure(&own, "OWN_FAILURE", "a failure of its own");
     assert_eq!(stage.log.count("row", "reason: disposed"), 1);
+    assert_gone(&stage).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_ignore_the_unloading_end_with_the_instance() {
+    let stage = staged(json!({}), limits()).await;
+    let verbs = ["sleep", "hang"];
+    let calls = verbs.map(|verb| stage.begin("act", json!({"do": verb})));
+    stage.until_begun("act", 2).await;
+    soon(stage.host.unmount("row")).await.unwrap();
+    for call in calls {
+        assert_failure(
+            &failure(soon(call).await.unwrap()),
+            codes::PLUGIN_DISPOSED,
+            "plugin \"row\" was unloaded",
+        );
+    }
     assert_gone(&stage).await;
 }
 
@@ -97,7 +117,7 @@ async fn misdeeds_in_dispose_are_reported_and_the_plugin_goes() {
             "plugin \"row\" stopped: it used up its stack",
         ),
     ] {
-        let stage = staged(json!({"dispose": misdeed}), limits()).await;
+        let stage = staged(json!({"dispose": misdeed}), impatient()).await;
         let failure = soon(stage.host.unmount("row")).await.unwrap_err();
         assert_failure(&failure, code, reason);
         assert_gone(&stage).await;

@@ -1,8 +1,9 @@
 //! One misdeed each: the call fails with the reason, other plugins go on serving, and the next call gets a fresh instance.
 
 use dsh_host::{CallRequest, Limits, codes};
-use dsh_tests::hostile::{Stage, assert_failure, failure, limits, soon, value};
+use dsh_tests::hostile::{Stage, assert_failure, failure, impatient, limits, soon, value};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Commits a misdeed while another plugin serves, and returns the reason that the host gives.
 async fn reason(arguments: Value, limits: Limits) -> String {
@@ -44,7 +45,7 @@ async fn reason(arguments: Value, limits: Limits) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_that_computes_for_ever_is_stopped() {
     assert_eq!(
-        reason(json!({"do": "spin"}), limits()).await,
+        reason(json!({"do": "spin"}), impatient()).await,
         "it computed for more than 100 ms without giving way"
     );
 }
@@ -77,7 +78,7 @@ async fn an_answer_of_100_megabytes_is_beyond_the_memory_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_that_blocks_in_a_wasi_sleep_is_stopped() {
     assert_eq!(
-        reason(json!({"do": "block"}), limits()).await,
+        reason(json!({"do": "block"}), impatient()).await,
         "it blocked its instance for more than 200 ms in a host call"
     );
 }
@@ -142,7 +143,6 @@ async fn a_list_of_ten_million_items_reaches_no_host_function() {
     // Each item is 8 bytes in the guest: the list fits its memory, and is refused while it is read.
     let limits = Limits {
         memory: 256 << 20,
-        spin: std::time::Duration::from_secs(20),
         ..limits()
     };
     stage.mount_with("bad", json!({}), limits).await.unwrap();
@@ -179,8 +179,13 @@ async fn a_batch_of_too_many_directories_is_a_trap() {
 #[tokio::test(flavor = "multi_thread")]
 async fn much_work_in_small_slices_is_no_misdeed() {
     let stage = Stage::new();
-    stage.mount("busy", json!({})).await.unwrap();
-    let work = stage.begin("act", json!({"do": "slices", "slices": 600}));
+    stage
+        .mount_with("busy", json!({}), impatient())
+        .await
+        .unwrap();
+    // 400 ms of work, four times what the limit allows without a pause.
+    let work = json!({"do": "slices", "slices": 80, "ms": 5});
+    let work = stage.begin("act", work);
     stage.echo("act").await;
     assert_eq!(value(soon(work).await.unwrap()), json!({"did": "slices"}));
     assert_eq!(stage.echo("act").await["calls"], 3, "it is one instance");
@@ -197,7 +202,7 @@ async fn a_flood_of_records_is_cut_and_what_was_dropped_is_counted() {
     let records = stage.log.of("loud").len();
     // 10,000 records at 200 for each second that they took, which is far less than ten seconds.
     assert!((200..=2_000).contains(&records), "{records}");
-    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
     stage
         .call("act", json!({"do": "log-large", "bytes": 20_000}))
         .await;

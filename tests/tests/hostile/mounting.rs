@@ -1,7 +1,7 @@
 //! Plugins that misbehave while they are mounted leave nothing behind.
 
 use dsh_host::{Failure, Limits, LoadedComponent, PluginRow, RowState, codes};
-use dsh_tests::hostile::{Stage, assert_failure, describing, limits, soon};
+use dsh_tests::hostile::{Stage, assert_failure, describing, impatient, limits, soon};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ async fn refused_description(word: &str) -> Failure {
     let component = LoadedComponent::new(stage.host.engine(), &describing(word)).unwrap();
     let row = PluginRow {
         component,
-        ..stage.row("bad", json!({}), limits())
+        ..stage.row("bad", json!({}), impatient())
     };
     let failure = soon(stage.host.mount(row)).await.unwrap_err();
     assert_clean(&stage).await;
@@ -81,7 +81,7 @@ async fn misdeeds_in_apply() {
         "{failure}"
     );
     assert_failure(
-        &refused(json!({"apply": "spin"}), limits()).await,
+        &refused(json!({"apply": "spin"}), impatient()).await,
         codes::PLUGIN_TRAPPED,
         "plugin \"bad\" stopped: it computed for more than 100 ms without giving way",
     );
@@ -91,7 +91,7 @@ async fn misdeeds_in_apply() {
         "plugin \"bad\" stopped: it asked for more than its memory limit of 32 MiB",
     );
     assert_failure(
-        &refused(json!({"apply": "block"}), limits()).await,
+        &refused(json!({"apply": "block"}), impatient()).await,
         codes::PLUGIN_TRAPPED,
         "plugin \"bad\" stopped: it blocked its instance for more than 200 ms in a host call",
     );
@@ -130,7 +130,7 @@ async fn misdeeds_in_what_follows_apply() {
         );
     }
     assert_failure(
-        &refused(json!({"definitions": "spin"}), limits()).await,
+        &refused(json!({"definitions": "spin"}), impatient()).await,
         codes::PLUGIN_TRAPPED,
         "plugin \"bad\" stopped: it computed for more than 100 ms without giving way",
     );

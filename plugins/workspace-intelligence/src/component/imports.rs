@@ -173,9 +173,8 @@ impl ports::Input for Input {
         if self.writer.write_all(bytes).await.is_empty() {
             return Ok(());
         }
-        match self.closed.take() {
-            Some(closed) => closed.await.map_err(message)?,
-            None => {}
+        if let Some(closed) = self.closed.take() {
+            closed.await.map_err(message)?;
         }
         Err("the pipe is closed".to_owned())
     }

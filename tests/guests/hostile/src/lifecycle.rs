@@ -98,12 +98,12 @@ impl lifecycle::Guest for Component {
             "refuse" => return Err(refused()),
             "linger" => {
                 // A task that goes on after `dispose` has come back.
-                let _ = wit_bindgen::spawn_local(async {
+                drop(wit_bindgen::spawn_local(async {
                     loop {
                         logger::log(Level::Info, "lingering");
                         timers::sleep(10).await;
                     }
-                });
+                }));
                 timers::sleep(1).await;
             }
             misdeed => commit_async(misdeed).await,

@@ -16,6 +16,8 @@ use crate::misdeeds::{commit, commit_async};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 thread_local! {
     /// Calls that this instance has seen.
@@ -25,6 +27,8 @@ thread_local! {
     static MOST_ACTIVE: Cell<u32> = const { Cell::new(0) };
     /// Calls that came to a meeting.
     static MET: Cell<u64> = const { Cell::new(0) };
+    /// Directories that `crowd` has listed.
+    static LISTED: Cell<u64> = const { Cell::new(0) };
     static KEPT: RefCell<Option<Caller>> = const { RefCell::new(None) };
 }
 
@@ -63,8 +67,9 @@ impl tool_provider::Guest for Component {
             "slices" => {
                 // Far more work than the limit in all, and never much at once.
                 for _ in 0..number("slices") {
-                    for turn in 0..500_000u64 {
-                        black_box(turn);
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_millis(number("ms")) {
+                        black_box(());
                     }
                     timers::sleep(0).await;
                 }
@@ -126,6 +131,21 @@ impl tool_provider::Guest for Component {
                 if let Some(directory) = directory {
                     let outcomes = directory.list(paths, no_options()).await;
                     return Ok(answer(json!({"outcomes": outcomes.len()})));
+                }
+            }
+            "crowd" => {
+                let directory = agents().first().and_then(|agent| take_directory(agent));
+                let directory = Rc::new(directory.ok_or(failed("NO_AGENT", "no agent"))?);
+                for _ in 0..number("calls") {
+                    let (directory, path) =
+                        (directory.clone(), "x".repeat(number("bytes") as usize));
+                    drop(wit_bindgen::spawn_local(async move {
+                        directory.list(vec![path], no_options()).await;
+                        LISTED.set(LISTED.get() + 1);
+                    }));
+                }
+                while LISTED.get() < number("calls") {
+                    timers::sleep(1).await;
                 }
             }
             "visible" => {
