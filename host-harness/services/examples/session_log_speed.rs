@@ -189,7 +189,7 @@ fn turn_lines(seq: &mut u64, turn: u64, words: &mut Words) -> String {
     };
     event("turn/start", json!({ "turn": turn }), None);
     event("step/start", at.clone(), None);
-    let needle = if turn % 500 == 0 {
+    let needle = if turn.is_multiple_of(500) {
         "a Needle in EVENT "
     } else {
         ""
