@@ -17,7 +17,7 @@ use std::time::Duration;
 pub const COMPONENT: &[u8] = include_bytes!(env!("DSH_HOSTILE_GUEST_WASM"));
 
 /// Against hangs; no test comes near it.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The component with another way to describe itself; `word` has six letters.
 pub fn describing(word: &str) -> Vec<u8> {
