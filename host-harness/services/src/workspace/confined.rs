@@ -1,10 +1,13 @@
 //! The way from the root down to a directory that leads nowhere else.
 
+use std::io;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+#[cfg(unix)]
+use rustix::io::Errno;
 
 use super::folder::Folder;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -69,30 +72,46 @@ impl Root<'_> {
     /// Opens the directory at `relative`; empty means the root.
     pub(super) fn folder(&self, relative: &str, purpose: Purpose) -> Result<Folder, ListError> {
         path::check(relative)?;
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        if self.opener.resolver == Resolver::Auto
-            && !self.opener.without_openat2.load(Ordering::Relaxed)
-        {
-            match linux::open_at_once(&self.dir, relative, purpose) {
-                // No such call, or a sandbox that forbids it.
-                Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
-                    self.opener.without_openat2.store(true, Ordering::Relaxed);
-                }
-                Ok(dir) => return Ok(Folder::new(dir)),
-                Err(errno) => return Err(ListError::from(&errno.into())),
-            }
-        }
-        segments::open(&self.dir, relative, purpose)
-            .map(Folder::new)
+        let dir = match self.at_once(relative, purpose) {
+            Some(outcome) => outcome,
+            None => segments::open(&self.dir, relative, purpose),
+        };
+        dir.map(Folder::new)
             .map_err(|error| ListError::from(&error))
+    }
+
+    /// Lets the kernel resolve the path; nothing where that is not to be had or not wanted.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn at_once(&self, relative: &str, purpose: Purpose) -> Option<io::Result<Dir>> {
+        if self.opener.resolver == Resolver::Segments
+            || self.opener.without_openat2.load(Ordering::Relaxed)
+        {
+            return None;
+        }
+        match linux::open_at_once(&self.dir, relative, purpose) {
+            // No such call, or a sandbox that forbids it.
+            Err(Errno::NOSYS | Errno::PERM) => {
+                self.opener.without_openat2.store(true, Ordering::Relaxed);
+                None
+            }
+            outcome => Some(outcome.map_err(io::Error::from)),
+        }
+    }
+
+    /// No other system resolves a whole path without following links.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn at_once(&self, _relative: &str, _purpose: Purpose) -> Option<io::Result<Dir>> {
+        match self.opener.resolver {
+            Resolver::Auto | Resolver::Segments => None,
+        }
     }
 }
 
-impl From<&std::io::Error> for ListError {
-    fn from(error: &std::io::Error) -> Self {
-        use std::io::ErrorKind;
+impl From<&io::Error> for ListError {
+    fn from(error: &io::Error) -> Self {
+        use io::ErrorKind;
         #[cfg(unix)]
-        if rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP) {
+        if Errno::from_io_error(error) == Some(Errno::LOOP) {
             return Self::NotDirectory;
         }
         match error.kind() {

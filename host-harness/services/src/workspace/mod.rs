@@ -14,7 +14,10 @@
 //!   [`ListOptions::limit`] entries or more. Threads read a batch in order, so at most (threads - 1) directories are
 //!   read in vain, and their result is thrown away: the answer does not depend on timing.
 //! - **Memory.** One directory is held as at most twice the limit (never less than 8,192 entries) while it is read,
-//!   however many entries it has. A limit above [`MAX_ENTRIES`] counts as [`MAX_ENTRIES`].
+//!   however many entries it has, and a batch as at most the limit and one directory more for each thread. A limit
+//!   above [`MAX_ENTRIES`] counts as [`MAX_ENTRIES`].
+//! - **Failures.** A directory that cannot be read to its end fails as a whole; one that is deleted meanwhile is
+//!   [`ListError::NotFound`]. Nothing that one directory does affects the outcome of another.
 //! - **Ignore rules.** As git has them, see [`ListOptions::mark_ignored`]. Ignore files are read under the same
 //!   confinement, and nothing of their content leaves this module.
 
