@@ -214,9 +214,8 @@ fn header_of(
         Ok(metadata) => Revision::of(&metadata),
         Err(error) => return unreadable(error),
     };
-    // A log grows at its end only, so what was read of its beginning stays true.
     if let Some((old, line)) = known
-        && (*old == revision || (old.may_have_grown_to(&revision) && *line != HeaderLine::Skipped))
+        && *old == revision
     {
         return Ok(Some((revision, line.clone())));
     }

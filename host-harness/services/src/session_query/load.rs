@@ -189,3 +189,98 @@ fn read_tail(file: &File, end: u64) -> io::Result<Vec<u8>> {
     file.read_exact_at(&mut tail, start)?;
     Ok(tail)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::path::Path;
+
+    use super::*;
+    use crate::session_query::layout::FileName;
+
+    fn found(path: &Path, header: &str) -> Found {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(FileName::parse)
+            .expect("a log's name");
+        let header::HeaderLine::Listed(header) = header::read(header, name.generation) else {
+            unreachable!()
+        };
+        Found {
+            path: path.to_owned(),
+            name,
+            header: *header,
+        }
+    }
+
+    fn encode(text: &str, compression: Compression) -> Vec<u8> {
+        match compression {
+            Compression::None => text.as_bytes().to_vec(),
+            Compression::Zstd => zstd::encode_all(text.as_bytes(), 1).expect("memory"),
+        }
+    }
+
+    fn append(path: &Path, bytes: &[u8]) {
+        let mut file = File::options()
+            .append(true)
+            .create(true)
+            .open(path)
+            .expect("the log");
+        file.write_all(bytes).expect("the log");
+    }
+
+    #[test]
+    fn a_log_that_only_grew_is_read_on_and_no_other_is() {
+        let header = r#"{"type":"session","version":0,"id":"s","createdAt":1,"delegationDepth":0}"#;
+        let row = |seq: u64| {
+            format!("{{\"type\":\"step/end\",\"seq\":{seq},\"time\":1,\"data\":{{}}}}\n")
+        };
+        let cancel = Cancel::new();
+        for compression in [Compression::None, Compression::Zstd] {
+            let directory = tempfile::tempdir().expect("a directory");
+            let path = directory.path().join(
+                FileName {
+                    generation: 0,
+                    compression,
+                }
+                .to_string(),
+            );
+            append(&path, &encode(&format!("{header}\n"), compression));
+            append(&path, &encode(&row(0), compression));
+            let found = found(&path, header);
+            let len = |loaded: &Loaded| loaded.log.as_ref().map(Log::len).map_err(Clone::clone);
+            let mut loaded = Loaded::read(&found, &cancel).expect("a log");
+            assert_eq!(len(&loaded), Ok(1));
+            for seq in 1..4 {
+                append(&path, &encode(&row(seq), compression));
+                assert!(loaded.grow(&found, &cancel).expect("a log"));
+                assert_eq!(len(&loaded), Ok(seq as usize + 1));
+            }
+            // A torn row is no reason to begin anew in a plain log; a torn frame may have been taken in part.
+            let whole = encode(&row(4), compression);
+            append(&path, &whole[..whole.len() - 4]);
+            assert!(loaded.grow(&found, &cancel).expect("a log"));
+            append(&path, &whole[whole.len() - 4..]);
+            let read_on = loaded.grow(&found, &cancel).expect("a log");
+            assert_eq!(read_on, compression == Compression::None);
+            if read_on {
+                assert_eq!(len(&loaded), Ok(5));
+            }
+            let mut loaded = Loaded::read(&found, &cancel).expect("a log");
+            assert_eq!(len(&loaded), Ok(5));
+            // Other bytes in the place of those that were read, and more of them.
+            let mut rewritten = encode(&format!("{header}\n"), compression);
+            rewritten.extend(encode(
+                &(0..9)
+                    .map(row)
+                    .collect::<String>()
+                    .replace("step/end", "step/start"),
+                compression,
+            ));
+            rewritten.extend(vec![b'\n'; 4096]);
+            fs::write(&path, rewritten).expect("the log");
+            assert!(!loaded.grow(&found, &cancel).expect("a log"));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Which spill files a session may search.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dsh_services::session_query::{Cancel, LocalOptions, LocalSessionQuery, SessionQueryError};
+use dsh_services::spill::{Access, SpillGuard, SpillRoots};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+struct Place {
+    directory: TempDir,
+}
+
+fn hash(id: &str) -> String {
+    Sha256::digest(id.as_bytes())
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+impl Place {
+    /// A parent, its fork, a sibling of the fork, and two sessions that claim each other as parents.
+    fn new() -> Self {
+        let place = Self {
+            directory: tempfile::tempdir().expect("a directory"),
+        };
+        fs::create_dir_all(place.path("spill")).expect("a directory");
+        fs::create_dir_all(place.path("tmp")).expect("a directory");
+        place.session("parent", None, &[]);
+        place.session("fork", Some("parent"), &[]);
+        place.session("sibling", Some("parent"), &[]);
+        place.session("ring-1", Some("ring-2"), &[]);
+        place.session("ring-2", Some("ring-1"), &[]);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        // Resolved, as a granted path is.
+        self.directory
+            .path()
+            .canonicalize()
+            .expect("a directory")
+            .join(name)
+    }
+
+    fn session(&self, id: &str, parent: Option<&str>, rows: &[serde_json::Value]) {
+        let directory = self.path("sessions/_no-cwd").join(id);
+        fs::create_dir_all(&directory).expect("a directory");
+        let mut header =
+            json!({"type":"session","version":0,"id":id,"createdAt":1,"delegationDepth":0});
+        if let Some(parent) = parent {
+            header["parentSession"] = parent.into();
+        }
+        let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        fs::write(directory.join("session.jsonl"), format!("{header}\n{rows}")).expect("a log");
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(&path, "text").expect("a file");
+        path
+    }
+
+    fn spill_file(&self, id: &str, name: &str) -> PathBuf {
+        self.file(&format!("spill/session-{}/{name}", hash(id)))
+    }
+
+    fn ask(&self, session: &str, path: impl AsRef<Path>) -> Access {
+        let sessions = LocalSessionQuery::new(LocalOptions::new(self.path("sessions")));
+        let roots = SpillRoots {
+            sessions: vec![self.path("none"), self.path("spill")],
+            subprocess: vec![self.path("tmp")],
+        };
+        let guard = SpillGuard::new(roots, Arc::new(sessions));
+        guard
+            .authorize(
+                session,
+                path.as_ref().to_str().expect("UTF-8"),
+                &Cancel::new(),
+            )
+            .expect("an answer")
+    }
+}
+
+#[test]
+fn a_session_has_its_own_files_and_those_of_its_ancestors() {
+    let place = Place::new();
+    let parents = place.spill_file("parent", "a.txt");
+    let forks = place.spill_file("fork", "b.txt");
+    let rings = place.spill_file("ring-2", "c.txt");
+    assert_eq!(
+        place.ask("parent", &parents),
+        Access::Granted(parents.clone())
+    );
+    assert_eq!(
+        place.ask("fork", &parents),
+        Access::Granted(parents.clone())
+    );
+    assert_eq!(place.ask("fork", &forks), Access::Granted(forks.clone()));
+    assert_eq!(place.ask("ring-1", &rings), Access::Granted(rings.clone()));
+    assert_eq!(place.ask("parent", &forks), Access::Denied);
+    assert_eq!(place.ask("sibling", &forks), Access::Denied);
+    // A session without a log still has a directory of its own.
+    let unknown = place.spill_file("unknown", "d.txt");
+    assert_eq!(
+        place.ask("unknown", &unknown),
+        Access::Granted(unknown.clone())
+    );
+}
+
+#[test]
+fn what_is_gone_has_vanished_and_what_was_never_the_callers_is_denied_alike() {
+    let place = Place::new();
+    let file = place.spill_file("fork", "a.txt");
+    fs::remove_file(&file).expect("a file");
+    assert_eq!(place.ask("fork", &file), Access::Vanished);
+    fs::remove_dir(file.parent().expect("a parent")).expect("a directory");
+    assert_eq!(place.ask("fork", &file), Access::Vanished);
+    assert_eq!(place.ask("sibling", &file), Access::Denied);
+    let foreign = place.spill_file("foreign", "a.txt");
+    assert_eq!(place.ask("fork", &foreign), Access::Denied);
+    assert_eq!(
+        place.ask("fork", foreign.with_file_name("absent.txt")),
+        Access::Denied
+    );
+    for path in [
+        "/etc/passwd",
+        "/etc/absent",
+        "relative.txt",
+        "",
+        "~/.ssh/id",
+        "/",
+        "/tmp/\0",
+    ] {
+        assert_eq!(place.ask("fork", path), Access::Denied, "{path:?}");
+    }
+}
+
+#[test]
+fn links_dots_directories_and_special_files_lead_nowhere() {
+    let place = Place::new();
+    let own = place.spill_file("fork", "a.txt");
+    let directory = own.parent().expect("a parent").to_owned();
+    let foreign = place.spill_file("foreign", "secret.txt");
+    symlink(&foreign, directory.join("link")).expect("a link");
+    symlink(&own, directory.join("inner")).expect("a link");
+    symlink(directory.join("absent"), directory.join("dangling")).expect("a link");
+    symlink(place.path("spill"), directory.join("up")).expect("a link");
+    assert_eq!(place.ask("fork", directory.join("link")), Access::Denied);
+    assert_eq!(
+        place.ask("fork", directory.join("inner")),
+        Access::Granted(own.clone())
+    );
+    assert_eq!(
+        place.ask("fork", directory.join("dangling")),
+        Access::Denied
+    );
+    assert_eq!(
+        place.ask(
+            "fork",
+            directory.join(format!("up/session-{}/secret.txt", hash("foreign")))
+        ),
+        Access::Denied
+    );
+    assert_eq!(
+        place.ask(
+            "fork",
+            directory.join(format!("../session-{}/secret.txt", hash("foreign")))
+        ),
+        Access::Denied
+    );
+    assert_eq!(
+        place.ask(
+            "fork",
+            directory
+                .join("./../")
+                .join(directory.file_name().expect("a name"))
+                .join("a.txt")
+        ),
+        Access::Denied
+    );
+    assert_eq!(place.ask("fork", &directory), Access::Denied);
+    let socket = directory.join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    assert_eq!(place.ask("fork", &socket), Access::Denied);
+}
+
+#[test]
+fn output_of_commands_is_for_those_whose_tools_printed_its_path() {
+    let place = Place::new();
+    let file = place.file("tmp/dsh-subprocess-abc/dsh-subprocess-1-2-aa-stdout.log");
+    let name = file.to_str().expect("UTF-8");
+    let call = json!({"type":"tool/call","seq":0,"time":0,"data":{"turn":1,"step":1,"callId":"c","name":"context_grep","arguments":name}});
+    let result = |seq: u64, text: String| {
+        json!({"type":"tool/result","seq":seq,"time":0,"surfaceOp":"append","data":{"turn":1,"step":1,"message":{"id":"r","role":"user",
+            "content":[{"type":"tool-result","toolCallId":"c","content":[{"type":"text","text":text}]}],"source":{"kind":"tool","callId":"c"}}}})
+    };
+    place.session(
+        "printed",
+        None,
+        &[
+            call.clone(),
+            result(1, format!("text\n[output truncated; full output: {name}]")),
+        ],
+    );
+    place.session("asked", None, &[call]);
+    place.session(
+        "longer",
+        None,
+        &[result(0, format!("full output: {name}.gz"))],
+    );
+    assert_eq!(place.ask("printed", &file), Access::Granted(file.clone()));
+    for session in ["asked", "longer", "parent", "unknown"] {
+        assert_eq!(place.ask(session, &file), Access::Denied, "{session}");
+    }
+    fs::remove_file(&file).expect("a file");
+    assert_eq!(place.ask("printed", &file), Access::Vanished);
+    assert_eq!(place.ask("asked", &file), Access::Denied);
+    // The same name in another place is nobody's.
+    let elsewhere = place.file("elsewhere/dsh-subprocess-abc/x.log");
+    place.session(
+        "elsewhere",
+        None,
+        &[result(0, format!("full output: {}", elsewhere.display()))],
+    );
+    assert_eq!(place.ask("elsewhere", &elsewhere), Access::Denied);
+}
+
+#[test]
+fn a_cancelled_question_has_no_answer() {
+    let place = Place::new();
+    let sessions = LocalSessionQuery::new(LocalOptions::new(place.path("sessions")));
+    let guard = SpillGuard::new(SpillRoots::default(), Arc::new(sessions));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    assert_eq!(
+        guard.authorize("fork", "/etc/passwd", &cancel),
+        Err(SessionQueryError::Cancelled)
+    );
+}
