@@ -1,6 +1,10 @@
 //! Session queries over logs that grow, break off, are replaced, or are large: what recorded answers cannot show.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends at its first surprise"
+)]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -1,6 +1,10 @@
 //! Which spill files a session may search.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends at its first surprise"
+)]
 
 use std::fs;
 use std::os::unix::fs::symlink;
