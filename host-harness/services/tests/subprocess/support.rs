@@ -109,6 +109,16 @@ pub fn stat(pid: i32) -> Option<(char, i32, i32)> {
     ))
 }
 
+/// The session of a process, as the kernel shows it.
+pub fn session(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat[stat.rfind(')')? + 1..]
+        .split_ascii_whitespace()
+        .nth(3)?
+        .parse()
+        .ok()
+}
+
 /// Whether a process exists in any form, as a zombie too.
 pub fn exists(pid: i32) -> bool {
     stat(pid).is_some()
