@@ -1,6 +1,7 @@
 //! Cooperative cancellation on the host's side of `dsh:ctx/abort`.
 
 use crate::failure::{Failure, codes};
+use std::convert::Infallible;
 use tokio::sync::watch;
 
 /// Why a call is to end.
@@ -75,6 +76,23 @@ impl AbortController {
             }
             first
         });
+    }
+
+    /// Drives `work` to its end. A reason that `source` gives meanwhile sets the signal; the work goes on until it heeds that.
+    pub(crate) async fn relay<R>(
+        &self,
+        source: impl Future<Output = AbortReason>,
+        work: impl Future<Output = R>,
+    ) -> R {
+        let relaying = async {
+            self.abort(source.await);
+            std::future::pending::<Infallible>().await
+        };
+        tokio::select! {
+            biased;
+            done = work => done,
+            never = relaying => match never {},
+        }
     }
 
     /// The side that listens.

@@ -7,8 +7,6 @@ use crate::registry::{Registered, ToolRegistry};
 use crate::schema;
 use crate::tool::{ToolError, ToolInvocation, ToolOutput, ToolResult};
 use serde_json::{Map, Value};
-use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A call as the model makes it.
@@ -96,7 +94,7 @@ async fn attempt(
         _ = request.signal.wait() => return Err(before_dispatch()),
     };
 
-    let controller = Arc::new(AbortController::new());
+    let controller = AbortController::new();
     let deadline = request.timeout_ms.or(definition.timeout_ms);
     let caller = agent
         .as_ref()
@@ -108,20 +106,14 @@ async fn attempt(
         arguments,
         caller: caller.clone(),
     };
-    let mut running = tool.execute(invocation, controller.signal());
-    let watch = async {
-        let reason = tokio::select! {
+    let running = tool.execute(invocation, controller.signal());
+    let reason = async {
+        tokio::select! {
             reason = request.signal.wait() => reason,
             ms = expire(deadline) => AbortReason::Timeout(ms),
-        };
-        controller.abort(reason);
-        std::future::pending::<Infallible>().await
+        }
     };
-    let outcome = tokio::select! {
-        biased;
-        outcome = &mut running => outcome,
-        never = watch => match never {},
-    };
+    let outcome = controller.relay(reason, running).await;
     caller.end();
     Ok(finish(
         outcome,

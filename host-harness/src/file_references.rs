@@ -88,7 +88,7 @@ impl Host {
         cursor: u32,
     ) -> Result<Option<AtToken>, Failure> {
         let line = line.to_owned();
-        let plugin = self.completion().await?;
+        let plugin = self.completion()?;
         let token = plugin.call(None, move |access, exports| {
             Box::pin(async move {
                 match &exports.files {
@@ -112,7 +112,7 @@ impl Host {
         candidate: Candidate,
         preserve_quote: bool,
     ) -> Result<Option<String>, Failure> {
-        let plugin = self.completion().await?;
+        let plugin = self.completion()?;
         let text = plugin.call(None, move |access, exports| {
             Box::pin(async move {
                 match &exports.files {
@@ -131,7 +131,7 @@ impl Host {
     /// fails contributes nothing and is logged.
     pub async fn prompt(&self, agent: &str) -> String {
         let mut sections = Vec::new();
-        for (row, plugin) in self.active().await {
+        for (row, plugin) in self.active() {
             if !plugin.component().provides_prompt() {
                 continue;
             }
@@ -159,8 +159,8 @@ impl Host {
             .join("\n\n")
     }
 
-    async fn completion(&self) -> Result<Arc<Plugin>, Failure> {
-        let active = self.active().await;
+    fn completion(&self) -> Result<Arc<Plugin>, Failure> {
+        let active = self.active();
         let found = active
             .into_iter()
             .map(|(_, plugin)| plugin)
@@ -186,7 +186,7 @@ impl Host {
             > + Send
             + 'static,
     {
-        let plugin = self.completion().await?;
+        let plugin = self.completion()?;
         let given = signal.clone();
         let answer = plugin.call(Some(signal), move |access, exports| {
             Box::pin(async move {

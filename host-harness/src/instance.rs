@@ -16,7 +16,7 @@ use futures::future::{BoxFuture, poll_fn};
 use futures::stream::{FuturesUnordered, StreamExt};
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use wasmtime::component::Accessor;
@@ -170,9 +170,12 @@ impl Instance {
         }
     }
 
-    /// How it ended, if it has.
-    pub(crate) fn has_ended(&self) -> Option<End> {
-        self.ended.borrow().clone()
+    /// How it ended, if it has. Waits for one that is being cleaned up: it takes no calls any more.
+    pub(crate) async fn settled(&self) -> Option<End> {
+        match self.pulse.stopping.load(Ordering::Acquire) {
+            true => Some(self.ended().await),
+            false => None,
+        }
     }
 
     /// Drops the instance at once, whatever it is doing.
@@ -204,6 +207,7 @@ struct Pulse {
     busy: Notify,
     probe: Notify,
     idle: Notify,
+    stopping: AtomicBool,
 }
 
 struct InFlight<'a>(&'a Pulse);
@@ -298,6 +302,7 @@ impl Actor {
                 End::Trapped(explain(&error, &stderr, &store, &limits))
             }
         };
+        pulse.stopping.store(true, Ordering::Release);
         // Dropping the store drops every resource that the guest held, and dropping the queue tells the callers of jobs that never began.
         drop((store, queue));
         env.end_processes().await;

@@ -6,7 +6,7 @@ use wasmtime::{ResourceLimiter, Result, Store, UpdateDeadline};
 use crate::engine::TICK;
 use crate::store::PluginState;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Limits of one mounted plugin. A profile row can change them under `limits`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub struct Limits {
     pub spin: Duration,
     /// How long a call may go on after its abort signal was set. Profile key `abortGraceMs`.
     pub abort_grace: Duration,
-    /// Longest time for mounting, that is for `apply`. Profile key `applyMs`.
+    /// Longest time for mounting, that is for `apply`, and for an answer to any other question of the host's own, which nobody can cancel.
+    /// Profile key `applyMs`.
     pub apply: Duration,
     /// Longest time for unmounting, that is for `dispose`. Profile key `disposeMs`.
     pub dispose: Duration,
@@ -48,19 +49,36 @@ const INSTANCES: usize = 64;
 const TABLES: usize = 64;
 const MEMORIES: usize = 8;
 
+/// Linear memory of an instance in bytes, kept where it can be read while the instance is at work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MemoryGauge(Arc<AtomicUsize>);
+
+impl MemoryGauge {
+    /// Bytes now; none once the instance is gone.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Bounds memory and tables, and remembers that it had to refuse, so that the trap which follows can be explained.
 #[derive(Debug)]
 pub(crate) struct MemoryLimiter {
     memory: usize,
-    used: usize,
+    used: MemoryGauge,
     refused: bool,
 }
 
+impl Drop for MemoryLimiter {
+    fn drop(&mut self) {
+        self.used.0.store(0, Ordering::Relaxed);
+    }
+}
+
 impl MemoryLimiter {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, used: MemoryGauge) -> Self {
         Self {
             memory: limits.memory,
-            used: 0,
+            used,
             refused: false,
         }
     }
@@ -79,10 +97,11 @@ impl ResourceLimiter for MemoryLimiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> Result<bool> {
-        let used = self.used.saturating_add(desired.saturating_sub(current));
+        let growth = desired.saturating_sub(current);
+        let used = self.used.bytes().saturating_add(growth);
         let fits = used <= self.memory;
         if fits {
-            self.used = used;
+            self.used.0.store(used, Ordering::Relaxed);
         } else {
             self.refused = true;
         }
@@ -154,7 +173,7 @@ mod tests {
             memory: 100,
             ..Limits::default()
         };
-        let mut limiter = MemoryLimiter::new(&limits);
+        let mut limiter = MemoryLimiter::new(&limits, MemoryGauge::default());
         assert!(limiter.memory_growing(0, 60, None).unwrap());
         assert!(limiter.memory_growing(0, 40, None).unwrap());
         assert!(!limiter.refused());

@@ -98,6 +98,11 @@ impl Plugin {
         &self.limits
     }
 
+    /// Linear memory of its instance, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.env.memory.bytes()
+    }
+
     /// Resolves when the plugin is being unloaded.
     pub(crate) async fn disposing(&self) -> AbortReason {
         self.env.disposing.signal().wait().await
@@ -109,7 +114,7 @@ impl Plugin {
     }
 
     /// Runs `work` in the instance, or in a fresh one when the last one trapped. A call that begins after a trap and finds the new instance
-    /// trapping too is not repeated.
+    /// trapping too is not repeated. Without a signal it is a question of the host's own, which has to be answered within [`Limits::apply`].
     ///
     /// # Errors
     /// The signal was set before there was a place for the call, or the instance did not live to answer.
@@ -139,12 +144,20 @@ impl Plugin {
             reason = aborted() => return Err(CallError::Aborted(reason)),
         };
         let overdue = async {
+            if signal.is_none() {
+                tokio::time::sleep(self.limits.apply).await;
+                return unanswered(&self.limits);
+            }
             let reason = aborted().await;
             tokio::time::sleep(self.limits.abort_grace).await;
             if reason == AbortReason::Disposed {
                 // The unloading has bounds of its own, and must not be cut short by a call that it ends anyway.
                 std::future::pending::<()>().await;
             }
+            let grace = self.limits.abort_grace.as_millis();
+            End::Trapped(format!(
+                "a call ignored its abort signal for more than {grace} ms"
+            ))
         };
         let end = tokio::select! {
             biased;
@@ -152,9 +165,8 @@ impl Plugin {
                 Ok(result) => return Ok(result),
                 Err(end) => end,
             },
-            () = overdue => {
-                let grace = self.limits.abort_grace.as_millis();
-                instance.kill(End::Trapped(format!("a call ignored its abort signal for more than {grace} ms")));
+            end = overdue => {
+                instance.kill(end);
                 instance.ended().await
             }
         };
@@ -166,7 +178,7 @@ impl Plugin {
     async fn instance(&self) -> Result<Arc<Instance>, Failure> {
         let mut slot = self.slot.lock().await;
         if let Slot::Running(instance) = &*slot {
-            match instance.has_ended() {
+            match instance.settled().await {
                 None => return Ok(instance.clone()),
                 Some(End::Closed) => *slot = Slot::Disposed,
                 Some(End::Trapped(_)) => self.after_trap(&mut slot),
@@ -207,7 +219,7 @@ impl Plugin {
             known.values().cloned().collect()
         };
         for agent in agents {
-            announce(&instance, &self.env, &agent)
+            announce(&instance, &self.env, &self.limits, &agent)
                 .await
                 .map_err(|end| end.failure(&self.env.plugin))?;
         }
@@ -253,11 +265,17 @@ impl Plugin {
         if added.is_some_and(|old| Arc::ptr_eq(&old, agent)) {
             return Ok(());
         }
-        if let Err(end) = announce(&instance, &self.env, agent).await {
+        if let Err(end) = announce(&instance, &self.env, &self.limits, agent).await {
             self.note_end(&instance, &end).await;
             return Err(end.failure(&self.env.plugin));
         }
         Ok(())
+    }
+
+    /// The agents that the plugin was told of.
+    pub(crate) fn known_agents(&self) -> Vec<String> {
+        let known = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        known.keys().cloned().collect()
     }
 
     /// Tells the plugin that an agent is gone.
@@ -314,7 +332,7 @@ impl Plugin {
         let Slot::Running(instance) = slot else {
             return Ok(());
         };
-        if instance.has_ended().is_some() {
+        if instance.settled().await.is_some() {
             return Ok(());
         }
         let disposing =
@@ -376,22 +394,34 @@ async fn start(
 
 async fn announce(
     instance: &Instance,
-    env: &Arc<PluginEnv>,
-    agent: &Arc<Agent>,
+    env: &PluginEnv,
+    limits: &Limits,
+    agent: &Agent,
 ) -> Result<(), End> {
     let (id, directory) = (agent.spec.id.clone(), env.directory_of(&agent.spec));
-    instance
-        .run(move |access, exports| {
-            Box::pin(async move {
-                match &exports.agents {
-                    Some(agents) => {
-                        let directory =
-                            access.with(|mut access| access.data_mut().table.push(directory))?;
-                        agents.call_agent_created(access, id, directory).await
-                    }
-                    None => Ok(()),
+    let telling = instance.run(move |access, exports| {
+        Box::pin(async move {
+            match &exports.agents {
+                Some(agents) => {
+                    let directory =
+                        access.with(|mut access| access.data_mut().table.push(directory))?;
+                    agents.call_agent_created(access, id, directory).await
                 }
-            })
+                None => Ok(()),
+            }
         })
-        .await
+    });
+    match tokio::time::timeout(limits.apply, telling).await {
+        Ok(told) => told,
+        Err(_) => {
+            instance.kill(unanswered(limits));
+            Err(instance.ended().await)
+        }
+    }
+}
+
+/// The end of an instance that leaves a question of the host's own without an answer.
+fn unanswered(limits: &Limits) -> End {
+    let patience = limits.apply.as_millis();
+    End::Trapped(format!("it did not answer the host within {patience} ms"))
 }

@@ -8,7 +8,6 @@ use crate::plugin::{CallError, Plugin};
 use crate::tool::{CallCard, Tool, ToolDefinition, ToolError, ToolInvocation, ToolOutput};
 use futures::future::BoxFuture;
 use serde_json::Value;
-use std::convert::Infallible;
 use std::sync::Arc;
 
 /// Tools that one plugin may have.
@@ -80,19 +79,13 @@ impl Tool for PluginTool {
         Box::pin(async move {
             let controller = AbortController::new();
             let fused = controller.signal();
-            let fuse = async {
-                let reason = tokio::select! {
+            let reason = async {
+                tokio::select! {
                     reason = signal.wait() => reason,
                     reason = self.0.disposing() => reason,
-                };
-                controller.abort(reason);
-                std::future::pending::<Infallible>().await
+                }
             };
-            let outcome = tokio::select! {
-                biased;
-                outcome = self.run(call, fused) => outcome,
-                never = fuse => match never {},
-            };
+            let outcome = controller.relay(reason, self.run(call, fused)).await;
             // The caller's own signal is not set when it was the unloading that ended the call. A success that comes after it is a partial one.
             match (outcome, controller.signal().reason()) {
                 (Ok(_) | Err(ToolError::Aborted), Some(AbortReason::Disposed))

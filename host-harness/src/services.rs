@@ -75,7 +75,8 @@ impl Services {
         });
     }
 
-    /// Provides `ctx.fs` from this machine. It is granted the directory of every agent, from when the agent is created.
+    /// Provides `ctx.fs` from this machine. It is granted the directory of every agent, for as long as
+    /// there is an agent that works there.
     pub fn set_local_file_system(&self, service: LocalFileSystem) {
         for root in self.roots.now() {
             grant(&service, &root);
@@ -132,9 +133,15 @@ impl Services {
         }
     }
 
-    /// An agent has gone. Files that were granted stay readable until the service is replaced.
+    /// An agent has gone: its directory is out of reach, unless another agent works there.
     pub(crate) fn remove_root(&self, directory: &Path) {
         self.roots.remove(directory);
+        if self.roots.now().iter().any(|root| root == directory) {
+            return;
+        }
+        if let Some(service) = self.read(|present| present.confined.clone()) {
+            service.revoke(directory);
+        }
     }
 
     /// Which of these services are missing.
@@ -174,5 +181,30 @@ impl Services {
 fn grant(service: &LocalFileSystem, directory: &Path) {
     if let Err(error) = service.grant(directory) {
         tracing::debug!("{}: {error}", directory.display());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "this is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_directory_is_granted_for_as_long_as_an_agent_works_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::write(root.join("file"), "text").unwrap();
+        let services = Services::new(Arc::new(LocalWorkspaces));
+        services.add_root(&root);
+        services.set_local_file_system(LocalFileSystem::new(root.clone()).unwrap());
+        services.add_root(&root);
+        let files = services.file_system().unwrap();
+        let reachable = async || files.resolve("file", None).await.is_ok();
+        services.remove_root(&root);
+        assert!(reachable().await, "a second agent is there");
+        services.remove_root(&root);
+        assert!(!reachable().await);
+        services.add_root(&root);
+        assert!(reachable().await);
     }
 }

@@ -47,8 +47,8 @@ impl PluginState {
             .build();
         let state = Self {
             table: ResourceTable::new(),
+            limiter: MemoryLimiter::new(limits, env.memory.clone()),
             env,
-            limiter: MemoryLimiter::new(limits),
             lanes: Lanes::new(limits),
             wasi,
         };

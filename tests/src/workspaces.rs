@@ -3,7 +3,7 @@
 use dsh_host::{Directory, Workspaces};
 use dsh_services::workspace::{self, ListOptions, LocalDirectory, Outcome};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -128,6 +128,60 @@ impl workspace::Directory for Behind {
         }
         drop(state);
         self.local.list(paths, options, stop)
+    }
+}
+
+/// The directories of this machine, with a count of what was read in all of them.
+#[derive(Clone, Default)]
+pub struct Counted(Arc<Count>);
+
+#[derive(Default)]
+struct Count {
+    directories: AtomicUsize,
+    entries: AtomicUsize,
+}
+
+impl Counted {
+    /// Directories that were read.
+    pub fn directories(&self) -> usize {
+        self.0.directories.load(Ordering::Relaxed)
+    }
+
+    /// Entries that were given out.
+    pub fn entries(&self) -> usize {
+        self.0.entries.load(Ordering::Relaxed)
+    }
+}
+
+impl Workspaces for Counted {
+    fn directory(&self, path: &str) -> Directory {
+        Arc::new(Counting {
+            count: self.0.clone(),
+            local: local(Path::new(path)),
+        })
+    }
+}
+
+struct Counting {
+    count: Arc<Count>,
+    local: LocalDirectory,
+}
+
+impl workspace::Directory for Counting {
+    fn path(&self) -> &str {
+        self.local.path()
+    }
+
+    fn list(&self, paths: &[String], options: &ListOptions, stop: &AtomicBool) -> Vec<Outcome> {
+        let outcomes = self.local.list(paths, options, stop);
+        for outcome in &outcomes {
+            if let Outcome::Listed(listing) = outcome {
+                let entries = listing.kinds.len();
+                self.count.directories.fetch_add(1, Ordering::Relaxed);
+                self.count.entries.fetch_add(entries, Ordering::Relaxed);
+            }
+        }
+        outcomes
     }
 }
 

@@ -42,13 +42,15 @@ const OUTER_BUILD_PREFIXES: &[&str] = &[
     "DEP_",
 ];
 
-/// Builds the packages `packages` of the workspace at `workspace`, copies each `.wasm` file into `OUT_DIR`, and sets the environment
+/// Builds the packages `packages` of the workspace, whose folder is the parent of the crate being built, copies each `.wasm` file into `OUT_DIR`, and sets the environment
 /// variable `<NAME>_WASM` for the crate being built to its path, where `<NAME>` is the package's name in capitals.
 /// `sources` are the folders, relative to the workspace, whose change calls for a new build.
 ///
 /// # Errors
 /// One text for people: what failed, and what to do about it.
-pub fn build(workspace: &Path, packages: &[&str], sources: &[&str]) -> Result<(), String> {
+pub fn build(packages: &[&str], sources: &[&str]) -> Result<(), String> {
+    // Asked for at run time: a build script that another checkout left in a shared target directory must not build that checkout's sources.
+    let workspace = &PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("..");
     for source in sources.iter().chain(&[
         "wit",
         "Cargo.toml",

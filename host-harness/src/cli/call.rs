@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 #[derive(Args)]
 #[command(after_help = "Examples:
   dsh-host call context_query '{\"text\":\"failed\"}'
-  echo '{\"pattern\":\"TODO\"}' | dsh-host call context_grep -
+  echo '{\"pattern\":\"panicked at\"}' | dsh-host call context_grep -
 
 Exits with 1 when the tool answers an error. Ctrl-C cancels the call, and the tool is waited for.")]
 pub(crate) struct Arguments {

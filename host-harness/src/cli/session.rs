@@ -6,7 +6,7 @@ use clap::Args;
 use dsh_host::grants::{Programs, requests};
 use dsh_host::profile::{Profile, ProfileRow, default_profile};
 use dsh_host::{
-    AgentSpec, Host, HostOptions, LoadedComponent, Manifest, PluginRow, RowState, bundled,
+    AgentSpec, Failure, Host, HostOptions, LoadedComponent, Manifest, PluginRow, RowState, bundled,
 };
 use dsh_services::fs::LocalFileSystem;
 use dsh_services::session_query::{LocalOptions, LocalSessionQuery};
@@ -113,23 +113,21 @@ impl Session {
             if !wanted(&component) {
                 continue;
             }
-            let manifest = host.describe(&row.id, &component, &row.limits).await;
-            let manifest = manifest
-                .map_err(|failure| Stop::usage(format!("row \"{}\": {failure}", row.id)))?;
             let grants: Vec<String> = requests(&row.name, &row.config)
                 .iter()
                 .map(ToString::to_string)
                 .collect();
-            let mut mounted = MountedRow {
+            let (manifest, state) = match row.disabled {
+                true => (describe(&host, &row, &component).await?, None),
+                false => mount(&host, &row, &component).await?,
+            };
+            let mounted = MountedRow {
                 component,
                 row,
                 manifest,
                 grants,
-                state: None,
+                state,
             };
-            if !mounted.row.disabled {
-                mounted.mount(&host).await?;
-            }
             rows.push(mounted);
         }
         Ok(Self { host, rows, cwd })
@@ -147,25 +145,42 @@ impl Session {
     }
 }
 
-impl MountedRow {
-    async fn mount(&mut self, host: &Host) -> Outcome {
-        let row = PluginRow {
-            id: self.row.id.clone(),
-            component: self.component.clone(),
-            config: self.row.config.clone(),
-            limits: self.row.limits.clone(),
-            programs: Programs::OfConfiguration(self.row.name.clone()),
-        };
-        let state = host
-            .mount(row)
-            .await
-            .map_err(|failure| Stop::usage(format!("row \"{}\": {failure}", self.row.id)))?;
-        if let RowState::Pending(missing) = &state {
-            tracing::warn!("row \"{}\" waits for {}", self.row.id, missing.join(", "));
-        }
-        self.state = Some(state);
-        Ok(())
+async fn describe(
+    host: &Host,
+    row: &ProfileRow,
+    component: &LoadedComponent,
+) -> Result<Manifest, Stop> {
+    let manifest = host.describe(&row.id, component, &row.limits).await;
+    manifest.map_err(|failure| of_row(row, &failure))
+}
+
+async fn mount(
+    host: &Host,
+    row: &ProfileRow,
+    component: &LoadedComponent,
+) -> Result<(Manifest, Option<RowState>), Stop> {
+    let mounting = host.mount(PluginRow {
+        id: row.id.clone(),
+        component: component.clone(),
+        config: row.config.clone(),
+        limits: row.limits.clone(),
+        programs: Programs::OfConfiguration(row.name.clone()),
+    });
+    mounting.await.map_err(|failure| of_row(row, &failure))?;
+    let (manifest, state) = host.row(&row.id).await.ok_or_else(|| {
+        Stop::usage(format!(
+            "row \"{}\" was unmounted while it was mounted",
+            row.id
+        ))
+    })?;
+    if let RowState::Pending(missing) = &state {
+        tracing::warn!("row \"{}\" waits for {}", row.id, missing.join(", "));
     }
+    Ok((manifest, Some(state)))
+}
+
+fn of_row(row: &ProfileRow, failure: &Failure) -> Stop {
+    Stop::usage(format!("row \"{}\": {failure}", row.id))
 }
 
 /// Provides what this machine has: files and programs for the plugins that were granted some, and the recorded sessions.

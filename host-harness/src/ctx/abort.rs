@@ -35,7 +35,10 @@ impl wit::HostAbortSignalWithStore<PluginState> for HasSelf<PluginState> {
         accessor: &Accessor<PluginState, Self>,
         signal: Resource<AbortSignal>,
     ) -> Result<wit::AbortReason> {
-        let signal = accessor.with(|mut access| access.get().table.get(&signal).cloned())?;
+        let (signal, _pending) = accessor.with(|mut access| {
+            let state = access.get();
+            wasmtime::error::Ok((state.table.get(&signal)?.clone(), state.lanes.wait(0)?))
+        })?;
         Ok(signal.wait().await.into())
     }
 }

@@ -5,7 +5,7 @@ use crate::agents::AgentSpec;
 use crate::ctx::logger::{Level, LogSink, Logger};
 use crate::ctx::workspace::Directory;
 use crate::grants::{self, ProgramRequest};
-use crate::limits::Limits;
+use crate::limits::{Limits, MemoryGauge};
 use crate::plugin::TrapRecord;
 use crate::registry::ToolRegistry;
 use crate::services::Services;
@@ -21,6 +21,8 @@ pub(crate) struct PluginEnv {
     pub(crate) registry: Arc<ToolRegistry>,
     pub(crate) services: Arc<Services>,
     pub(crate) limits: Limits,
+    /// Of the instance that there is now.
+    pub(crate) memory: MemoryGauge,
     pub(crate) traps: Mutex<TrapRecord>,
     /// Set when the plugin is being unloaded.
     pub(crate) disposing: AbortController,
@@ -51,6 +53,7 @@ impl PluginEnv {
             registry,
             services,
             limits,
+            memory: MemoryGauge::default(),
             traps: Mutex::default(),
             disposing: AbortController::new(),
             authorized: AuthorizedPaths::default(),

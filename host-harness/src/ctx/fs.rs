@@ -47,15 +47,15 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         path: String,
         cwd: Option<String>,
     ) -> Result<Result<Resource<Target>, wit::FsError>> {
-        match service(accessor) {
-            Ok(fs) => match fs.resolve(&path, cwd.as_deref()).await {
-                Ok(target) => Ok(Ok(
-                    accessor.with(|mut access| access.get().table.push(target))?
-                )),
-                Err(error) => Ok(Err(convert_error(error))),
-            },
-            Err(error) => Ok(Err(error)),
-        }
+        let bytes = path.len() + cwd.as_ref().map_or(0, String::len);
+        let resolved = ask(accessor, bytes, async move |fs| {
+            fs.resolve(&path, cwd.as_deref()).await
+        });
+        let keep = |target| accessor.with(|mut access| access.get().table.push(target));
+        Ok(match resolved.await? {
+            Ok(target) => Ok(keep(target)?),
+            Err(error) => Err(error),
+        })
     }
 
     async fn stat(
@@ -63,14 +63,8 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         target: Resource<Target>,
     ) -> Result<Result<Option<wit::Info>, wit::FsError>> {
         let target = get(accessor, &target)?;
-        Ok(match service(accessor) {
-            Ok(fs) => fs
-                .stat(&target)
-                .await
-                .map(|info| info.map(convert_info))
-                .map_err(convert_error),
-            Err(error) => Err(error),
-        })
+        let info = ask(accessor, 0, async move |fs| fs.stat(&target).await);
+        Ok(info.await?.map(|info| info.map(convert_info)))
     }
 
     async fn lstat(
@@ -78,14 +72,11 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         path: String,
         cwd: Option<String>,
     ) -> Result<Result<Option<wit::Info>, wit::FsError>> {
-        Ok(match service(accessor) {
-            Ok(fs) => fs
-                .lstat(&path, cwd.as_deref())
-                .await
-                .map(|info| info.map(convert_info))
-                .map_err(convert_error),
-            Err(error) => Err(error),
-        })
+        let bytes = path.len() + cwd.as_ref().map_or(0, String::len);
+        let info = ask(accessor, bytes, async move |fs| {
+            fs.lstat(&path, cwd.as_deref()).await
+        });
+        Ok(info.await?.map(|info| info.map(convert_info)))
     }
 
     async fn read_text(
@@ -93,14 +84,11 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         target: Resource<Target>,
         max_bytes: u64,
     ) -> Result<Result<String, wit::FsError>> {
-        let target = get(accessor, &target)?;
-        Ok(match service(accessor) {
-            Ok(fs) => fs
-                .read_text(&target, bound(accessor, max_bytes))
-                .await
-                .map_err(convert_error),
-            Err(error) => Err(error),
+        let (target, most) = (get(accessor, &target)?, bound(accessor, max_bytes));
+        ask(accessor, 0, async move |fs| {
+            fs.read_text(&target, most).await
         })
+        .await
     }
 
     async fn read_bytes(
@@ -108,14 +96,11 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         target: Resource<Target>,
         max_bytes: u64,
     ) -> Result<Result<Vec<u8>, wit::FsError>> {
-        let target = get(accessor, &target)?;
-        Ok(match service(accessor) {
-            Ok(fs) => fs
-                .read_bytes(&target, bound(accessor, max_bytes))
-                .await
-                .map_err(convert_error),
-            Err(error) => Err(error),
+        let (target, most) = (get(accessor, &target)?, bound(accessor, max_bytes));
+        ask(accessor, 0, async move |fs| {
+            fs.read_bytes(&target, most).await
         })
+        .await
     }
 
     async fn list_dir(
@@ -123,14 +108,9 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         target: Resource<Target>,
     ) -> Result<Result<Vec<wit::Child>, wit::FsError>> {
         let target = get(accessor, &target)?;
-        Ok(match service(accessor) {
-            Ok(fs) => fs
-                .list_dir(&target)
-                .await
-                .map(|children| children.into_iter().map(convert_child).collect())
-                .map_err(convert_error),
-            Err(error) => Err(error),
-        })
+        let children = ask(accessor, 0, async move |fs| fs.list_dir(&target).await);
+        let convert = |children: Vec<FsChild>| children.into_iter().map(convert_child).collect();
+        Ok(children.await?.map(convert))
     }
 }
 
@@ -138,14 +118,27 @@ fn get(accessor: &Access, target: &Resource<Target>) -> Result<Target> {
     Ok(accessor.with(|mut access| access.get().table.get(target).cloned())?)
 }
 
-/// The service with the plugin's grant applied.
-fn service(accessor: &Access) -> Result<Arc<dyn FileSystem>, wit::FsError> {
-    accessor
-        .with(|mut access| access.get().env.file_system())
-        .ok_or_else(|| wit::FsError {
+/// Asks the service something, with a request of this size, in one of the instance's lanes.
+async fn ask<R, F>(
+    accessor: &Access,
+    bytes: usize,
+    work: impl FnOnce(Arc<dyn FileSystem>) -> F,
+) -> Result<Result<R, wit::FsError>>
+where
+    F: Future<Output = Result<R, FsError>>,
+{
+    let (service, lanes) = accessor.with(|mut access| {
+        let state = access.get();
+        (state.env.file_system(), state.lanes.clone())
+    });
+    let Some(service) = service else {
+        return Ok(Err(wit::FsError {
             code: wit::FsErrorCode::IoError,
             message: "the host has no file service".into(),
-        })
+        }));
+    };
+    let _lane = lanes.enter(bytes).await?;
+    Ok(work(service).await.map_err(convert_error))
 }
 
 /// No file larger than what may cross the boundary is read, whatever the guest asks for.

@@ -1,5 +1,6 @@
-//! Host functions that keep a thread busy. All plugins share the threads, so each instance has a few lanes to them, and the requests that wait
-//! for a lane may hold only so much of the host's memory: a guest can ask faster than any disk answers.
+//! Host functions that take their time. Those that keep a thread busy share the threads with all plugins, so each instance has a few lanes to
+//! them. All requests that are pending, in a lane or not, may hold only so much of the host's memory: a guest can ask faster than anything
+//! answers.
 
 use crate::limits::Limits;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ pub(crate) struct Lane {
     _request: Request,
 }
 
-struct Request {
+/// A request that is pending, until dropped.
+pub(crate) struct Request {
     bytes: usize,
     pending: Arc<AtomicUsize>,
 }
@@ -52,6 +54,18 @@ impl Lanes {
     /// # Errors
     /// The pending requests of the instance are too large together; that is a trap.
     pub(crate) async fn enter(&self, bytes: usize) -> Result<Lane> {
+        let request = self.wait(bytes)?;
+        Ok(Lane {
+            _permit: self.free.clone().acquire_owned().await?,
+            _request: request,
+        })
+    }
+
+    /// Counts a request of this size that is pending without keeping a thread busy, such as one for a moment to come.
+    ///
+    /// # Errors
+    /// As [`Lanes::enter`].
+    pub(crate) fn wait(&self, bytes: usize) -> Result<Request> {
         let bytes = bytes.saturating_add(REQUEST_BYTES);
         let before = self.pending.fetch_add(bytes, Ordering::Relaxed);
         let request = Request {
@@ -64,9 +78,6 @@ impl Lanes {
                 self.most_pending >> 20
             );
         }
-        Ok(Lane {
-            _permit: self.free.clone().acquire_owned().await?,
-            _request: request,
-        })
+        Ok(request)
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::bindings::dsh::ctx::subprocess as wit;
 use crate::bindings::dsh::ctx::types;
+use crate::ctx::PluginEnv;
+use crate::ctx::lanes::{Lanes, Request};
 use crate::store::PluginState;
 use dsh_services::subprocess::{
     self as local, ChildStdin, ChildStdout, EnvChange, Subprocess as _, SubprocessError,
@@ -98,13 +100,7 @@ impl wit::HostProcessWithStore<PluginState> for HasSelf<PluginState> {
         accessor: &Accessor<PluginState, Self>,
         process: Resource<Process>,
     ) -> Result<Result<wit::Exit, types::Failure>> {
-        let done = accessor.with(|mut access| {
-            access
-                .get()
-                .table
-                .get(&process)
-                .map(|process| process.done())
-        })?;
+        let (done, _pending) = waiting(accessor, &process, |process| process.done())?;
         Ok(done
             .await
             .map(|exit| wit::Exit {
@@ -120,13 +116,8 @@ impl wit::HostProcessWithStore<PluginState> for HasSelf<PluginState> {
         timeout_ms: Option<u32>,
     ) -> Result<bool> {
         let timeout = timeout_ms.map(|ms| Duration::from_millis(u64::from(ms)));
-        let gone = accessor.with(|mut access| {
-            access
-                .get()
-                .table
-                .get(&process)
-                .map(|process| process.wait_for_exit(timeout))
-        })?;
+        let (gone, _pending) =
+            waiting(accessor, &process, |process| process.wait_for_exit(timeout))?;
         Ok(gone.await)
     }
 }
@@ -137,11 +128,12 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         command: String,
         env: Vec<wit::EnvEntry>,
     ) -> Result<Result<String, types::Failure>> {
-        let plugin = accessor.with(|mut access| access.get().env.clone());
+        let (plugin, lanes) = surroundings(accessor);
+        let env = convert_env(env);
+        let _lane = lanes.enter(command.len() + env_bytes(&env)).await?;
         let Some(service) = plugin.subprocess().await else {
             return Ok(Err(unavailable()));
         };
-        let env = convert_env(env);
         Ok(service
             .resolve_executable(&command, &env, None)
             .await
@@ -152,10 +144,7 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         accessor: &Accessor<PluginState, Self>,
         spec: wit::SpawnSpec,
     ) -> Result<Result<Resource<Process>, types::Failure>> {
-        let plugin = accessor.with(|mut access| access.get().env.clone());
-        let Some(service) = plugin.subprocess().await else {
-            return Ok(Err(unavailable()));
-        };
+        let (plugin, lanes) = surroundings(accessor);
         let spec = local::SpawnSpec {
             argv: spec.argv,
             cwd: spec.cwd,
@@ -164,6 +153,15 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
             grace_ms: spec.grace_ms,
             env: convert_env(spec.env),
             signal: None,
+        };
+        let words: usize = spec
+            .argv
+            .iter()
+            .map(|word| size_of::<String>() + word.len())
+            .sum();
+        let _lane = lanes.enter(words + env_bytes(&spec.env)).await?;
+        let Some(service) = plugin.subprocess().await else {
+            return Ok(Err(unavailable()));
         };
         match service.spawn(spec).await {
             Ok(process) => {
@@ -175,6 +173,32 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
             Err(error) => Ok(Err(convert_error(error))),
         }
     }
+}
+
+fn surroundings(accessor: &Accessor<PluginState, HasSelf<PluginState>>) -> (Arc<PluginEnv>, Lanes) {
+    accessor.with(|mut access| {
+        let state = access.get();
+        (state.env.clone(), state.lanes.clone())
+    })
+}
+
+/// Something of a process to wait for, counted as pending.
+fn waiting<R>(
+    accessor: &Accessor<PluginState, HasSelf<PluginState>>,
+    process: &Resource<Process>,
+    what: impl FnOnce(&Process) -> R,
+) -> Result<(R, Request)> {
+    accessor.with(|mut access| {
+        let state = access.get();
+        Ok((what(state.table.get(process)?), state.lanes.wait(0)?))
+    })
+}
+
+fn env_bytes(env: &[EnvChange]) -> usize {
+    let value = |entry: &EnvChange| entry.value.as_ref().map_or(0, String::len);
+    env.iter()
+        .map(|entry| size_of::<EnvChange>() + entry.name.len() + value(entry))
+        .sum()
 }
 
 fn unavailable() -> types::Failure {

@@ -64,3 +64,24 @@ async fn pending_host_calls_hold_a_bounded_amount_of_memory() {
         json!({"did": "crowd"})
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_for_moments_to_come_is_bounded_like_any_other_request() {
+    let stage = Stage::new();
+    stage.mount("bad", json!({})).await.unwrap();
+    let few = json!({"do": "alarms", "alarms": 1_000});
+    assert_eq!(
+        value(stage.call("act", few).await),
+        json!({"did": "alarms"})
+    );
+    assert_failure(
+        &failure(
+            stage
+                .call("act", json!({"do": "alarms", "alarms": 10_000}))
+                .await,
+        ),
+        codes::PLUGIN_TRAPPED,
+        "plugin \"bad\" stopped: its pending host calls hold more than 4 MiB",
+    );
+    assert_eq!(stage.echo("act").await["calls"], 1, "a fresh instance");
+}

@@ -1,7 +1,7 @@
 //! Plugins that misbehave while they are mounted leave nothing behind.
 
-use dsh_host::{Failure, Limits, LoadedComponent, PluginRow, RowState, codes};
-use dsh_tests::hostile::{Stage, assert_failure, describing, impatient, limits, soon};
+use dsh_host::{AbortSignal, Failure, Limits, LoadedComponent, PluginRow, RowState, codes};
+use dsh_tests::hostile::{PATIENCE, Stage, assert_failure, describing, impatient, limits, soon};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -223,4 +223,79 @@ async fn a_row_waits_for_what_it_requires() {
     );
     assert_eq!(stage.tools(), Vec::<String>::new());
     assert_eq!(stage.log.count("row", "disposed"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_is_slow_to_load_keeps_nobody_else_waiting() {
+    let stage = Stage::new();
+    stage.mount_bystander().await;
+    let limits = Limits {
+        apply: PATIENCE * 2,
+        ..limits()
+    };
+    let slow = |config| stage.host.mount(stage.row("slow", config, limits.clone()));
+    let mounting = tokio::spawn({
+        let (stage, row) = (
+            stage.clone(),
+            stage.row("slow", json!({"apply": "hang"}), limits.clone()),
+        );
+        async move { stage.host.mount(row).await }
+    });
+    stage.log.wait_for("slow", "hanging").await;
+
+    stage.agent("a").await;
+    stage.echo("bystander").await;
+    let other =
+        json!({"tools": [{"name": "other"}], "sections": [{"name": "s", "text": "of other"}]});
+    stage.mount("other", other.clone()).await.unwrap();
+    soon(stage.host.session_event(Some("a"), "tool/end")).await;
+    assert_eq!(soon(stage.host.prompt("a")).await, "of other");
+    let found = soon(
+        stage
+            .host
+            .list_file_references("a", "q", &AbortSignal::never()),
+    );
+    assert_eq!(found.await.unwrap()[0].path, "a:q");
+    soon(stage.host.reload("other", other)).await.unwrap();
+    soon(stage.host.unmount("other")).await.unwrap();
+    soon(stage.host.dispose_agent("a")).await;
+    assert!(!mounting.is_finished());
+    let taken = soon(slow(json!({}))).await.unwrap_err();
+    assert!(taken.is("ROW_DUPLICATE"), "{taken}");
+
+    mounting.abort();
+    assert!(soon(mounting).await.unwrap_err().is_cancelled());
+    assert_eq!(
+        soon(slow(json!({}))).await,
+        Ok(RowState::Active),
+        "a mounting that is given up leaves no row"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_that_come_and_go_while_a_plugin_loads_are_known_to_it_in_the_end() {
+    let stage = Stage::new();
+    stage.agent("stays").await;
+    for round in 0..20 {
+        let churn = tokio::spawn({
+            let stage = stage.clone();
+            async move {
+                for _ in 0..10 {
+                    stage.agent("passes").await;
+                    tokio::task::yield_now().await;
+                    stage.host.dispose_agent("passes").await;
+                }
+                stage.agent("late").await;
+            }
+        });
+        stage.mount("row", json!({})).await.unwrap();
+        soon(churn).await.unwrap();
+        assert_eq!(
+            stage.echo("act").await["agents"],
+            json!(["late", "stays"]),
+            "in round {round}"
+        );
+        stage.host.dispose_agent("late").await;
+        soon(stage.host.unmount("row")).await.unwrap();
+    }
 }

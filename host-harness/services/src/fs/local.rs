@@ -48,6 +48,11 @@ impl LocalFileSystem {
         self.roots.grant(directory)
     }
 
+    /// Takes a grant back. Targets under it that were resolved before are refused from now on. Harmless for a directory that was not granted.
+    pub fn revoke(&self, directory: &Path) {
+        self.roots.revoke(directory);
+    }
+
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, FsError> + Send + 'static,

@@ -50,6 +50,13 @@ impl Roots {
         Ok(())
     }
 
+    /// Takes the grant of `path` back, by the path by which it was given.
+    pub(super) fn revoke(&self, path: &Path) {
+        let spelled = lexical(path);
+        let mut roots = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        roots.retain(|present| present.spelled != spelled);
+    }
+
     /// The granted directory that holds `place`, which must be canonical, and the way from there. The innermost wins.
     pub(super) fn locate(&self, place: &Path) -> Option<(Arc<Dir>, PathBuf)> {
         let roots = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -220,3 +220,25 @@ async fn a_loop_of_links_is_an_error_and_not_a_hang() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_grant_that_is_taken_back_covers_nothing_any_more() {
+    let fixture = fixture();
+    let (files, target) = (&fixture.files, fixture.target("a.txt").await);
+    files.revoke(&fixture.outside);
+    files.read_bytes(&target, 100).await.unwrap();
+    files.revoke(&fixture.root.join("sub/.."));
+    for code in [
+        files.read_bytes(&target, 100).await.unwrap_err().code,
+        files.read_text(&target, 100).await.unwrap_err().code,
+        files.stat(&target).await.unwrap_err().code,
+        files.list_dir(&target).await.unwrap_err().code,
+        files.lstat("a.txt", None).await.unwrap_err().code,
+        fixture.resolve_code("a.txt").await,
+        fixture.resolve_code("absent").await,
+    ] {
+        assert_eq!(code, FsErrorCode::SandboxDenied);
+    }
+    files.grant(&fixture.root).unwrap();
+    files.read_bytes(&target, 100).await.unwrap();
+}

@@ -40,7 +40,10 @@ pub fn commit(misdeed: &str) {
 /// The same for places that may wait.
 pub async fn commit_async(misdeed: &str) {
     match misdeed {
-        "hang" => std::future::pending().await,
+        "hang" => {
+            logger::log(Level::Info, "hanging");
+            std::future::pending().await
+        }
         "sleep" => timers::sleep(3_600_000).await,
         _ => commit(misdeed),
     }

@@ -148,6 +148,12 @@ impl tool_provider::Guest for Component {
                     timers::sleep(1).await;
                 }
             }
+            "alarms" => {
+                for _ in 0..number("alarms") {
+                    drop(wit_bindgen::spawn_local(timers::sleep(3_600_000)));
+                }
+                timers::sleep(1).await;
+            }
             "visible" => {
                 let (tool, agent) = (arguments["tool"].as_str(), arguments["agent"].as_str());
                 let visible = tools::visible(tool.unwrap_or_default(), agent.unwrap_or_default());
