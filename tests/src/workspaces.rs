@@ -1,7 +1,9 @@
 //! Workspaces that a test controls.
 
 use dsh_host::{Directory, Workspaces};
-use dsh_services::workspace::{self, ListOptions, LocalDirectory, Outcome};
+use dsh_services::workspace::{
+    self, EntryKind, ListError, ListOptions, Listing, LocalDirectory, Outcome,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -131,17 +133,27 @@ impl workspace::Directory for Behind {
     }
 }
 
-/// The directories of this machine, with a count of what was read in all of them.
-#[derive(Clone, Default)]
-pub struct Counted(Arc<Count>);
+/// A tree that only exists in the answers about it: folders of empty files, for sizes that no disk should have to hold for a test.
+#[derive(Clone)]
+pub struct Imagined(Arc<Tree>);
 
-#[derive(Default)]
-struct Count {
+struct Tree {
+    /// Names in order, each with the number of files in it.
+    folders: Vec<(String, usize)>,
     directories: AtomicUsize,
     entries: AtomicUsize,
 }
 
-impl Counted {
+impl Imagined {
+    /// A tree of these folders, in the order of their names. The files are called `f000000` and so on.
+    pub fn new(folders: Vec<(String, usize)>) -> Self {
+        Self(Arc::new(Tree {
+            folders,
+            directories: AtomicUsize::new(0),
+            entries: AtomicUsize::new(0),
+        }))
+    }
+
     /// Directories that were read.
     pub fn directories(&self) -> usize {
         self.0.directories.load(Ordering::Relaxed)
@@ -153,35 +165,60 @@ impl Counted {
     }
 }
 
-impl Workspaces for Counted {
-    fn directory(&self, path: &str) -> Directory {
-        Arc::new(Counting {
-            count: self.0.clone(),
-            local: local(Path::new(path)),
-        })
+impl Workspaces for Imagined {
+    fn directory(&self, _: &str) -> Directory {
+        Arc::new(self.clone())
     }
 }
 
-struct Counting {
-    count: Arc<Count>,
-    local: LocalDirectory,
-}
-
-impl workspace::Directory for Counting {
+impl workspace::Directory for Imagined {
     fn path(&self) -> &str {
-        self.local.path()
+        "/imagined"
     }
 
-    fn list(&self, paths: &[String], options: &ListOptions, stop: &AtomicBool) -> Vec<Outcome> {
-        let outcomes = self.local.list(paths, options, stop);
-        for outcome in &outcomes {
-            if let Outcome::Listed(listing) = outcome {
-                let entries = listing.kinds.len();
-                self.count.directories.fetch_add(1, Ordering::Relaxed);
-                self.count.entries.fetch_add(entries, Ordering::Relaxed);
+    fn list(&self, paths: &[String], options: &ListOptions, _: &AtomicBool) -> Vec<Outcome> {
+        let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
+        let mut held = 0;
+        let list = |path: &String| {
+            if held >= limit {
+                return Outcome::Skipped;
             }
-        }
-        outcomes
+            let Some(listing) = self.0.list(path, limit) else {
+                return Outcome::Failed(ListError::NotFound);
+            };
+            held += listing.kinds.len();
+            self.0.directories.fetch_add(1, Ordering::Relaxed);
+            self.0
+                .entries
+                .fetch_add(listing.kinds.len(), Ordering::Relaxed);
+            Outcome::Listed(listing)
+        };
+        paths.iter().map(list).collect()
+    }
+}
+
+impl Tree {
+    fn list(&self, path: &str, limit: usize) -> Option<Listing> {
+        let mut names = String::new();
+        let (all, kind) = if path.is_empty() {
+            for (name, _) in self.folders.iter().take(limit) {
+                names.extend([name, "/"]);
+            }
+            (self.folders.len(), EntryKind::Directory)
+        } else {
+            let (_, files) = self.folders.iter().find(|(name, _)| name == path)?;
+            for file in 0..*files.min(&limit) {
+                names.push_str(&format!("f{file:06}/"));
+            }
+            (*files, EntryKind::File)
+        };
+        let given = all.min(limit);
+        Some(Listing {
+            names,
+            kinds: vec![kind; given],
+            ignored: Vec::new(),
+            omitted: (all - given) as u64,
+        })
     }
 }
 

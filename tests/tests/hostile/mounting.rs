@@ -250,11 +250,8 @@ async fn a_plugin_that_is_slow_to_load_keeps_nobody_else_waiting() {
     stage.mount("other", other.clone()).await.unwrap();
     soon(stage.host.session_event(Some("a"), "tool/end")).await;
     assert_eq!(soon(stage.host.prompt("a")).await, "of other");
-    let found = soon(
-        stage
-            .host
-            .list_file_references("a", "q", &AbortSignal::never()),
-    );
+    let never = AbortSignal::never();
+    let found = soon(stage.host.list_file_references("a", "q", &never));
     assert_eq!(found.await.unwrap()[0].path, "a:q");
     soon(stage.host.reload("other", other)).await.unwrap();
     soon(stage.host.unmount("other")).await.unwrap();
