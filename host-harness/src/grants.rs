@@ -12,6 +12,8 @@ use std::fmt;
 pub struct ProgramRequest {
     /// The command as the configuration names it: an absolute path, or a name to be found on `PATH`.
     pub command: String,
+    /// Where it is, when the deployer says so; the plugin still asks for it by `command`.
+    pub path: Option<String>,
     /// What it may be given.
     pub arguments: ArgumentRule,
     /// The environment that the configuration sets.
@@ -38,11 +40,8 @@ impl fmt::Display for ProgramRequest {
                 write!(f, ", in the agents' directories")
             }
             ArgumentRule::SearchOneFile => {
-                write!(
-                    f,
-                    "{}, to search one spill file of the calling session",
-                    self.command
-                )
+                let program = self.path.as_deref().unwrap_or(&self.command);
+                write!(f, "{program}, to search one spill file of the calling session")
             }
         }
     }
@@ -78,6 +77,10 @@ pub fn requests(plugin: &str, config: &Value) -> Vec<ProgramRequest> {
     match plugin {
         "dsh-context-proxy" => vec![ProgramRequest {
             command: "rg".into(),
+            path: config
+                .get("rgPath")
+                .and_then(Value::as_str)
+                .map(String::from),
             arguments: ArgumentRule::SearchOneFile,
             env: Vec::new(),
         }],
@@ -109,6 +112,7 @@ fn servers(config: &Value) -> Vec<ProgramRequest> {
         let command = server.get("command")?.as_str()?.to_owned();
         Some(ProgramRequest {
             command,
+            path: None,
             arguments: ArgumentRule::Exact(args),
             env,
         })
@@ -142,7 +146,9 @@ pub(crate) async fn resolve(
                 ArgvRule::Ripgrep(authorized.clone())
             }
         };
-        programs.push(ProgramGrant::resolve(provider, &request.command, env, rule).await);
+        let wanted = request.path.as_deref().unwrap_or(&request.command);
+        let grant = ProgramGrant::resolve_at(provider, &request.command, wanted, env, rule);
+        programs.push(grant.await);
     }
     // A search reads the one file that was authorised, wherever it runs; a language server works where the agents work.
     let directories = if searches {
@@ -185,6 +191,10 @@ mod tests {
             requests("dsh-file-reference-local", &json!({"servers": []})),
             []
         );
-        assert_eq!(requests("dsh-context-proxy", &Value::Null).len(), 1);
+        let ripgrep = |config: Value| requests("dsh-context-proxy", &config)[0].to_string();
+        let rest = "to search one spill file of the calling session";
+        assert_eq!(ripgrep(Value::Null), format!("rg, {rest}"));
+        let configured = ripgrep(json!({"rgPath": "/opt/rg"}));
+        assert_eq!(configured, format!("/opt/rg, {rest}"));
     }
 }

@@ -24,12 +24,14 @@ pub enum Access {
     Denied,
 }
 
-/// Where spill files lie.
+/// Where spill files lie. Nothing is listed beforehand: a directory that a DSH process makes later counts too.
 #[derive(Debug, Clone, Default)]
 pub struct SpillRoots {
-    /// Directories that hold a `session-<hash>` directory for each session. A DSH process makes a new one by default, so those
-    /// of earlier processes are to be named too.
+    /// Directories that hold a `session-<hash>` directory for each session, as DSH's configuration names them.
     pub sessions: Vec<PathBuf>,
+    /// Directories in which DSH processes make such a directory for themselves, `dsh-spill-*`, when none is configured. Those of
+    /// earlier processes count as well, since their paths are still in the logs.
+    pub temporary: Vec<PathBuf>,
     /// Directories that hold `dsh-subprocess-*` directories: output of commands, not kept apart by session.
     pub subprocess: Vec<PathBuf>,
 }
@@ -38,27 +40,56 @@ impl SpillRoots {
     /// The places that DSH uses when nothing is configured: `dsh-spill-*` and `dsh-subprocess-*` in the temporary directory.
     #[must_use]
     pub fn in_temporary_directory() -> Self {
-        Self::under(&std::env::temp_dir())
-    }
-
-    fn under(temporary: &Path) -> Self {
-        let sessions = fs::read_dir(temporary)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|entry| {
-                entry
-                    .file_name()
-                    .to_string_lossy()
-                    .starts_with("dsh-spill-")
-            })
-            .map(|entry| entry.path())
-            .collect();
+        let temporary = std::env::temp_dir();
         Self {
-            sessions,
-            subprocess: vec![temporary.to_owned()],
+            sessions: Vec::new(),
+            temporary: vec![temporary.clone()],
+            subprocess: vec![temporary],
         }
     }
+
+    /// The directories with session directories that could hold this path.
+    fn for_path(&self, asked: &Path) -> Vec<PathBuf> {
+        let mut roots = self.sessions.clone();
+        let resolved = asked.canonicalize().ok();
+        let above = asked.ancestors().chain(resolved.iter().flat_map(|path| path.ancestors()));
+        roots.extend(
+            above
+                .filter(|directory| is_made_by_dsh(directory, "dsh-spill-", &self.temporary))
+                .map(Path::to_owned),
+        );
+        roots
+    }
+}
+
+/// Whether this is a directory that a DSH process has made in one of these places, or made there before it was cleaned up. Everybody may
+/// write to a temporary directory, so links there and what belongs to others lead nowhere.
+fn is_made_by_dsh(directory: &Path, prefix: &str, places: &[PathBuf]) -> bool {
+    let named = directory
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with(prefix));
+    if !named {
+        return false;
+    }
+    let place = directory.parent();
+    let is_there = place.is_some_and(|place| places.iter().any(|known| same_directory(known, place)));
+    is_there
+        && match fs::symlink_metadata(directory) {
+            Ok(metadata) => metadata.is_dir() && is_ours(&metadata),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+}
+
+#[cfg(unix)]
+fn is_ours(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_ours(_: &fs::Metadata) -> bool {
+    true
 }
 
 /// Judges paths for sessions.
@@ -109,10 +140,10 @@ impl SpillGuard {
         asked: &Path,
         cancel: &Cancel,
     ) -> Result<Option<Access>, SessionQueryError> {
+        let roots = self.roots.for_path(asked);
         let in_roots = |id: &str| {
             let directory = format!("session-{}", short_hash(id));
-            self.roots
-                .sessions
+            roots
                 .iter()
                 .map(move |root| root.join(&directory))
                 .find_map(|place| judge(asked, &place))
@@ -164,27 +195,12 @@ impl SpillGuard {
         text: &str,
         cancel: &Cancel,
     ) -> Result<Option<Access>, SessionQueryError> {
-        let named = asked
-            .parent()
-            .and_then(Path::file_name)
-            .and_then(|name| name.to_str());
         let inside = asked
             .parent()
-            .filter(|_| named.is_some_and(|name| name.starts_with("dsh-subprocess-")));
+            .filter(|parent| is_made_by_dsh(parent, "dsh-subprocess-", &self.roots.subprocess));
         let Some(directory) = inside else {
             return Ok(None);
         };
-        let Some(home) = directory.parent() else {
-            return Ok(None);
-        };
-        if !self
-            .roots
-            .subprocess
-            .iter()
-            .any(|root| same_directory(root, home))
-        {
-            return Ok(None);
-        }
         if !self.was_printed(session_id, text, cancel)? {
             return Ok(Some(Access::Denied));
         }

@@ -81,6 +81,7 @@ impl Place {
         let sessions = LocalSessionQuery::new(LocalOptions::new(self.path("sessions")));
         let roots = SpillRoots {
             sessions: vec![self.path("none"), self.path("spill")],
+            temporary: vec![self.path("tmp")],
             subprocess: vec![self.path("tmp")],
         };
         let guard = SpillGuard::new(roots, Arc::new(sessions));
@@ -236,6 +237,57 @@ fn output_of_commands_is_for_those_whose_tools_printed_its_path() {
         &[result(0, format!("full output: {}", elsewhere.display()))],
     );
     assert_eq!(place.ask("elsewhere", &elsewhere), Access::Denied);
+}
+
+#[test]
+fn directories_that_appear_or_vanish_in_the_temporary_directory_count() {
+    let place = Place::new();
+    let name = format!("tmp/dsh-spill-later/session-{}/a.txt", hash("fork"));
+    // The system cleans its temporary directory, and the log still has the path.
+    assert_eq!(place.ask("fork", place.path(&name)), Access::Vanished);
+    assert_eq!(place.ask("sibling", place.path(&name)), Access::Denied);
+    let file = place.file(&name);
+    assert_eq!(place.ask("fork", &file), Access::Granted(file.clone()));
+    assert_eq!(place.ask("sibling", &file), Access::Denied);
+    // By another way to the same place, too.
+    symlink(place.path("tmp"), place.path("way")).expect("a link");
+    assert_eq!(
+        place.ask("fork", place.path(&name.replacen("tmp", "way", 1))),
+        Access::Granted(file)
+    );
+    for wrong in [
+        format!("tmp/deeper/dsh-spill-a/session-{}/a.txt", hash("fork")),
+        format!("tmp/other-spill-a/session-{}/a.txt", hash("fork")),
+        format!("elsewhere/dsh-spill-a/session-{}/a.txt", hash("fork")),
+    ] {
+        assert_eq!(place.ask("fork", place.file(&wrong)), Access::Denied, "{wrong}");
+    }
+}
+
+#[test]
+fn links_that_anybody_may_plant_in_the_temporary_directory_lead_nowhere() {
+    let place = Place::new();
+    let secret = place.file("private/secret.txt");
+    symlink(place.path("private"), place.path("tmp/dsh-subprocess-evil")).expect("a link");
+    let planted = place.path("tmp/dsh-subprocess-evil/secret.txt");
+    let said = json!({"type":"tool/result","seq":0,"time":0,"surfaceOp":"append","data":{"turn":1,"step":1,"message":{"id":"r","role":"user",
+        "content":[{"type":"tool-result","toolCallId":"c","content":[{"type":"text","text":planted}]}],"source":{"kind":"tool","callId":"c"}}}});
+    place.session("told", None, &[said]);
+    assert_eq!(place.ask("told", &planted), Access::Denied);
+    let private = place.file(&format!("private/session-{}/b.txt", hash("told")));
+    symlink(place.path("private"), place.path("tmp/dsh-spill-evil")).expect("a link");
+    let planted = place.path(&format!("tmp/dsh-spill-evil/session-{}/b.txt", hash("told")));
+    assert_eq!(place.ask("told", &planted), Access::Denied);
+    assert!(secret.exists() && private.exists());
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped a directory of another user: only root can give one away");
+        return;
+    }
+    let foreign = place.file(&format!("tmp/dsh-spill-foreign/session-{}/b.txt", hash("told")));
+    let directory = place.path("tmp/dsh-spill-foreign");
+    assert_eq!(place.ask("told", &foreign), Access::Granted(foreign.clone()));
+    std::os::unix::fs::chown(&directory, Some(12_345), None).expect("root");
+    assert_eq!(place.ask("told", &foreign), Access::Denied);
 }
 
 #[test]

@@ -6,9 +6,13 @@ mod call;
 mod complete;
 mod demo;
 mod export;
+mod history;
 mod plugins;
 mod prompt;
+mod query;
+mod read_event;
 mod session;
+mod sessions;
 mod style;
 mod tools;
 
@@ -45,6 +49,12 @@ enum Command {
     Complete(complete::Arguments),
     /// Print the sections that plugins add to the system prompt
     Prompt(prompt::Arguments),
+    /// List the recorded sessions
+    Sessions(sessions::Arguments),
+    /// Find events of a recorded session
+    Query(query::Arguments),
+    /// Read one event of a recorded session, and its neighbours
+    ReadEvent(read_event::Arguments),
     /// Measure
     #[command(subcommand)]
     Bench(bench::Command),
@@ -66,6 +76,8 @@ pub(crate) enum Stop {
     Usage(String),
     /// The tool answered an error; it has been printed.
     ToolError,
+    /// A service answered this error.
+    Failed(String),
     /// Standard output was closed by its reader, which is no error.
     Closed,
 }
@@ -106,17 +118,20 @@ pub(crate) fn run() -> ExitCode {
     match outcome {
         Ok(()) | Err(Stop::Closed) => ExitCode::SUCCESS,
         Err(Stop::ToolError) => ExitCode::from(1),
-        Err(Stop::Usage(message)) => {
-            // Nobody can be told that standard error is closed.
-            let _ = writeln!(
-                anstream::stderr(),
-                "{}error:{} {message}",
-                style::ERROR,
-                style::RESET
-            );
-            ExitCode::from(2)
-        }
+        Err(Stop::Failed(message)) => report(&message, 1),
+        Err(Stop::Usage(message)) => report(&message, 2),
     }
+}
+
+fn report(message: &str, code: u8) -> ExitCode {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(
+        anstream::stderr(),
+        "{}error:{} {message}",
+        style::ERROR,
+        style::RESET
+    );
+    ExitCode::from(code)
 }
 
 fn in_runtime(command: Command) -> Outcome {
@@ -131,6 +146,9 @@ fn in_runtime(command: Command) -> Outcome {
             Command::Call(arguments) => call::run(arguments).await,
             Command::Complete(arguments) => complete::run(arguments).await,
             Command::Prompt(arguments) => prompt::run(arguments).await,
+            Command::Sessions(arguments) => sessions::run(&arguments),
+            Command::Query(arguments) => query::run(&arguments),
+            Command::ReadEvent(arguments) => read_event::run(&arguments),
             Command::Bench(command) => bench::run(command).await,
             Command::Export(arguments) => export::run(&arguments),
             Command::Completions { shell } => completions(shell),

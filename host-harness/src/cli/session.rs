@@ -30,6 +30,9 @@ pub(crate) struct Where {
     /// Directory of recorded sessions [default: $DSH_HOME/sessions, else ~/.dsh/sessions]
     #[arg(long, value_name = "ROOT")]
     pub(crate) sessions: Option<PathBuf>,
+    /// Directory of spill files as DSH's configuration names it; may be repeated [default: only dsh-spill-* in the temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spill_root: Vec<PathBuf>,
     /// Session that the agent speaks for; without one, tools that read history refuse
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -95,11 +98,7 @@ impl Session {
         let cwd = place.directory()?;
         let host =
             Host::new(HostOptions::default()).map_err(|error| Stop::usage(format!("{error:#}")))?;
-        provide_local_services(
-            &host,
-            &cwd,
-            place.sessions.clone().unwrap_or_else(default_sessions),
-        )?;
+        provide_local_services(&host, &cwd, place)?;
         let agent = AgentSpec {
             id: AGENT.into(),
             cwd: Some(cwd.clone()),
@@ -184,27 +183,35 @@ fn of_row(row: &ProfileRow, failure: &Failure) -> Stop {
 }
 
 /// Provides what this machine has: files and programs for the plugins that were granted some, and the recorded sessions.
-fn provide_local_services(host: &Host, cwd: &str, sessions: PathBuf) -> Outcome {
+fn provide_local_services(host: &Host, cwd: &str, place: &Where) -> Outcome {
     let services = host.services();
     services.set_local_file_system(LocalFileSystem::new(cwd.into()).map_err(Stop::usage)?);
     // Without a supervisor a killed host would leave its language servers behind, so none is started then.
     let supervisor = own_executable()
         .map_err(|error| Stop::usage(format!("this executable cannot be found again: {error}")))?;
     services.set_subprocess(Some(Arc::new(LocalSubprocess::new(Some(supervisor)))));
+    let absolute = |path: PathBuf| {
+        std::path::absolute(&path)
+            .map_err(|error| Stop::usage(format!("{}: {error}", path.display())))
+    };
+    let sessions = absolute(place.sessions.clone().unwrap_or_else(default_sessions))?;
     let query = Arc::new(LocalSessionQuery::new(LocalOptions::new(sessions)));
-    services.set_spill_guard(Some(Arc::new(SpillGuard::new(
-        SpillRoots::in_temporary_directory(),
-        query.clone(),
-    ))));
+    let spill_roots: Result<Vec<_>, Stop> = place.spill_root.iter().cloned().map(absolute).collect();
+    let roots = SpillRoots {
+        sessions: spill_roots?,
+        ..SpillRoots::in_temporary_directory()
+    };
+    services.set_spill_guard(Some(Arc::new(SpillGuard::new(roots, query.clone()))));
     services.set_session_query(Some(query));
     Ok(())
 }
 
 /// Where DSH records sessions unless told otherwise.
-fn default_sessions() -> PathBuf {
+pub(crate) fn default_sessions() -> PathBuf {
+    // DSH takes a blank variable for one that is not set.
     let home = |name: &str| {
         std::env::var_os(name)
-            .filter(|value| !value.is_empty())
+            .filter(|value| !value.to_string_lossy().trim().is_empty())
             .map(PathBuf::from)
     };
     home("DSH_HOME")

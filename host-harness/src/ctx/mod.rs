@@ -12,6 +12,7 @@ mod tools;
 pub mod workspace;
 
 mod env;
+mod history;
 mod lanes;
 
 pub(crate) use env::PluginEnv;

@@ -3,6 +3,7 @@
 use crate::bindings::dsh::ctx::session_query as wit;
 use crate::bindings::dsh::ctx::types;
 use crate::ctx::call::Caller;
+use crate::ctx::history::{failure, on_a_thread};
 use crate::store::PluginState;
 use dsh_services::session_query::{
     self as local, Bounds, Cancel, EventFilter, PageLimits, ReadRequest, SessionQuery,
@@ -99,33 +100,10 @@ async fn query<R: Send + 'static>(
             message,
         )));
     };
-    // Dropped with this future when the guest or the instance gives up, which makes the query stop.
-    let cancel = CancelOnDrop::default();
-    let flag = cancel.0.clone();
-    let lane = lanes.enter(request_bytes).await?;
-    let answer = tokio::task::spawn_blocking(move || {
-        let _lane = lane;
-        work(&*service, &session, &flag)
-    });
-    let answer = answer.await?;
-    Ok(answer.map_err(|error| failure(error.code(), error.to_string())))
-}
-
-#[derive(Default)]
-struct CancelOnDrop(Cancel);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
-fn failure(code: Option<&str>, message: String) -> types::Failure {
-    types::Failure {
-        name: Some("SessionQueryError".into()),
-        code: code.map(String::from),
-        message,
-    }
+    on_a_thread(&lanes, request_bytes, move |cancel| {
+        work(&*service, &session, cancel)
+    })
+    .await
 }
 
 fn convert_filter(filter: wit::EventFilter) -> EventFilter {

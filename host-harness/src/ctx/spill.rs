@@ -3,8 +3,8 @@
 use crate::bindings::dsh::ctx::spill as wit;
 use crate::bindings::dsh::ctx::types;
 use crate::ctx::call::Caller;
+use crate::ctx::history::on_a_thread;
 use crate::store::PluginState;
-use dsh_services::session_query::Cancel;
 use dsh_services::spill::Access;
 use wasmtime::Result;
 use wasmtime::component::{Accessor, HasSelf, Resource};
@@ -17,9 +17,10 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         caller: Resource<Caller>,
         path: String,
     ) -> Result<Result<wit::Access, types::Failure>> {
-        let (caller, env) = accessor.with(|mut access| {
+        let (caller, env, lanes) = accessor.with(|mut access| {
             let state = access.get();
-            wasmtime::error::Ok((state.table.get(&caller)?.clone(), state.env.clone()))
+            let caller = state.table.get(&caller)?.clone();
+            wasmtime::error::Ok((caller, state.env.clone(), state.lanes.clone()))
         })?;
         let (Some(guard), Some(session)) = (
             env.services.spill_guard(),
@@ -27,9 +28,10 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         ) else {
             return Ok(Ok(wit::Access::Denied));
         };
-        let judged =
-            tokio::task::spawn_blocking(move || guard.authorize(&session, &path, &Cancel::new()))
-                .await?;
+        let judged = on_a_thread(&lanes, path.len(), move |cancel| {
+            guard.authorize(&session, &path, cancel)
+        });
+        let judged = judged.await?;
         Ok(match judged {
             Ok(Access::Granted(path)) => match path.into_os_string().into_string() {
                 Ok(path) => {
@@ -40,11 +42,7 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
             },
             Ok(Access::Vanished) => Ok(wit::Access::Vanished),
             Ok(Access::Denied) => Ok(wit::Access::Denied),
-            Err(error) => Err(types::Failure {
-                name: Some("SessionQueryError".into()),
-                code: error.code().map(String::from),
-                message: error.to_string(),
-            }),
+            Err(failure) => Err(failure),
         })
     }
 }

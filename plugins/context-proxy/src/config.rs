@@ -1,4 +1,4 @@
-//! The plugin's configuration: three keys, their bounds, their defaults (SPEC 2).
+//! The plugin's configuration: its keys, their bounds, their defaults (SPEC 2).
 
 use serde_json::Value;
 
@@ -90,6 +90,8 @@ impl Config {
                 "rgGraceMs" => {
                     loaded.config.rg_grace_ms = bounded("rgGraceMs", value, 1, MAX_GRACE_MS)?;
                 }
+                // The host looks there when it grants the program; nothing here depends on it.
+                "rgPath" => absolute_path("rgPath", value)?,
                 _ => loaded.unknown_keys.push(key.clone()),
             }
         }
@@ -117,6 +119,23 @@ fn positive_safe(key: &'static str, value: &Value) -> Result<u64, ConfigError> {
             key,
             allowed: "a positive safe integer".to_owned(),
         })
+}
+
+/// A component cannot tell which system its host runs on, so the forms of all of them are absolute.
+fn absolute_path(key: &'static str, value: &Value) -> Result<(), ConfigError> {
+    let is_absolute = |path: &str| {
+        let drive = path.as_bytes();
+        path.starts_with('/')
+            || path.starts_with("\\\\")
+            || matches!(drive, [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
+    };
+    match value.as_str() {
+        Some(path) if is_absolute(path) && !path.contains('\0') => Ok(()),
+        _ => Err(ConfigError::Value {
+            key,
+            allowed: "an absolute path".to_owned(),
+        }),
+    }
 }
 
 /// A non-negative safe integer as JavaScript sees one: `2.0` counts.
@@ -169,6 +188,24 @@ mod tests {
                 "context-proxy: grepMaxBytes must be a positive safe integer"
             );
         }
+        for bad in [
+            "\"\"",
+            "\"rg\"",
+            "\"bin/rg\"",
+            "\"C:rg\"",
+            "\"/x\\u0000\"",
+            "5",
+            "null",
+        ] {
+            assert_eq!(
+                refused(&format!("{{\"rgPath\":{bad}}}")),
+                "context-proxy: rgPath must be an absolute path"
+            );
+        }
+        for good in ["/usr/bin/rg", "C:/rg.exe", r"C:\\rg.exe", r"\\\\server\\rg.exe"] {
+            let loaded = Config::load(&format!("{{\"rgPath\":\"{good}\"}}")).unwrap();
+            assert!(loaded.unknown_keys.is_empty(), "{good}");
+        }
         for bad in ["0", "2147483648", "1.5", "null"] {
             assert_eq!(
                 refused(&format!("{{\"rgGraceMs\":{bad}}}")),
@@ -199,9 +236,10 @@ mod tests {
     fn the_schema_tells_the_keys_bounds_and_defaults_that_the_code_applies() {
         let schema: Value = serde_json::from_str(Config::SCHEMA).unwrap();
         let properties = schema["properties"].as_object().unwrap();
-        assert_eq!(properties.len(), 3);
+        assert_eq!(properties.len(), 4);
+        assert_eq!(properties["rgPath"]["type"], "string");
         let load = |key: &str, value: i128| Config::load(&format!("{{\"{key}\":{value}}}"));
-        for (key, property) in properties {
+        for (key, property) in properties.iter().filter(|(key, _)| *key != "rgPath") {
             let bound = |name: &str| i128::from(property[name].as_i64().unwrap());
             let loaded = load(key, bound("default")).unwrap();
             assert_eq!(loaded.config, Config::default(), "{key}");

@@ -49,7 +49,7 @@ impl Search<'_> {
     ) -> Result<Matches<Match>, CallError> {
         let rg = race(signal, subprocess.resolve_rg())
             .await?
-            .map_err(not_started)?;
+            .map_err(not_found)?;
         let mut reading = LineReading::new(self);
         let end = self
             .one_run(&rg, Mode::Lines, subprocess, signal, &mut reading)
@@ -163,6 +163,17 @@ async fn read_all<P: Process>(
         }
     }
     Ok(End::Complete)
+}
+
+/// Whoever reads the log is told what was tried and what to do; the model can do nothing about it.
+fn not_found(failure: Failure) -> CallError {
+    not_started(Failure {
+        message: format!(
+            "{}; the configuration key rgPath names another place",
+            failure.message
+        ),
+        ..failure
+    })
 }
 
 fn not_started(failure: Failure) -> CallError {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::error::SessionQueryError;
+use super::repair;
 use super::types::Surface;
 
 /// An inclusive range; an absent bound is open.
@@ -51,6 +52,15 @@ pub enum EventFilter {
     Surfaces(Vec<Surface>),
     /// By literal text: case-insensitive (Unicode simple folding), white space matches any run of white space.
     Text(String),
+}
+
+/// Reads JSON text that JavaScript wrote, as its requests are: half a surrogate pair is U+FFFD, as it is in the log, and a number
+/// beyond a double is `null` (SPEC-sessions 4.6).
+///
+/// # Errors
+/// The text is no JSON.
+pub fn parse_json(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(&repair::infinite_numbers(&repair::lone_surrogates(text)))
 }
 
 impl EventFilter {

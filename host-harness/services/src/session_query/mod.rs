@@ -42,7 +42,7 @@ mod window;
 
 pub use cancel::Cancel;
 pub use error::SessionQueryError;
-pub use filter::{Bounds, EventFilter};
+pub use filter::{Bounds, EventFilter, parse_json};
 pub use layout::Compression;
 pub use local::{LocalOptions, LocalSessionQuery};
 pub use types::{

@@ -113,9 +113,22 @@ impl ProgramGrant {
         arguments: ArgvRule,
     ) -> Self {
         let command = command.into();
-        let path = provider.resolve_executable(&command, &env, None).await;
+        let wanted = command.clone();
+        Self::resolve_at(provider, command, &wanted, env, arguments).await
+    }
+
+    /// The same for an owner that asks for `command`, a name, and gets the program `wanted`, which the deployer has put in its
+    /// place.
+    pub async fn resolve_at(
+        provider: &dyn Subprocess,
+        command: impl Into<String>,
+        wanted: &str,
+        env: Vec<EnvChange>,
+        arguments: ArgvRule,
+    ) -> Self {
+        let path = provider.resolve_executable(wanted, &env, None).await;
         Self {
-            command,
+            command: command.into(),
             path,
             arguments,
             env,

@@ -1,0 +1,188 @@
+//! What the commands over recorded sessions share: where the logs are, and how answers and failures are printed.
+
+use super::session::default_sessions;
+use super::{Outcome, Stop, style};
+use clap::Args;
+use dsh_services::session_query::{Compression, LocalOptions, LocalSessionQuery, SessionQueryError};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Where the logs are, and the form of the answer.
+#[derive(Args, Clone)]
+pub(crate) struct Logs {
+    /// Directory of recorded sessions [default: $DSH_HOME/sessions, else ~/.dsh/sessions]
+    #[arg(long, value_name = "ROOT")]
+    sessions: Option<PathBuf>,
+    /// How logs are stored; the other way is then an error [default: both are read]
+    #[arg(long, value_name = "HOW")]
+    compression: Option<Stored>,
+    /// Print the value of ctx.sessionQuery as JSON, or {"error":{"code":…,"message":…}}
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Stored {
+    /// `.jsonl.zstd`
+    Zstd,
+    /// `.jsonl`
+    None,
+}
+
+impl Logs {
+    /// The service over these logs.
+    pub(crate) fn service(&self) -> Result<LocalSessionQuery, Stop> {
+        let root = self.sessions.clone().unwrap_or_else(default_sessions);
+        let root = std::path::absolute(root)
+            .map_err(|error| Stop::usage(format!("--sessions: {error}")))?;
+        let compression = self.compression.map(|stored| match stored {
+            Stored::Zstd => Compression::Zstd,
+            Stored::None => Compression::None,
+        });
+        Ok(LocalSessionQuery::new(LocalOptions {
+            compression,
+            ..LocalOptions::new(root)
+        }))
+    }
+
+    /// Prints what the service answered: as JSON, or as `readable` puts it.
+    pub(crate) fn print<T>(
+        &self,
+        answer: Result<T, SessionQueryError>,
+        value: impl FnOnce(&T) -> Value,
+        readable: impl FnOnce(&mut dyn Write, &T) -> std::io::Result<()>,
+    ) -> Outcome {
+        let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+        match answer {
+            Ok(answer) if self.json => writeln!(out, "{}", value(&answer))?,
+            Ok(answer) => readable(&mut out, &answer)?,
+            Err(error) if self.json => {
+                let error = json!({ "code": error.code(), "message": error.to_string() });
+                writeln!(out, "{}", json!({ "error": error }))?;
+                out.flush()?;
+                return Err(Stop::ToolError);
+            }
+            Err(error) => return Err(Stop::Failed(described(&error))),
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+fn described(error: &SessionQueryError) -> String {
+    let message = printable(&error.to_string());
+    match error.code() {
+        Some(code) => format!("{message} ({code})"),
+        None => message,
+    }
+}
+
+/// A number as it was given. Text that is no number is not a number for the service either, which then says what it wants.
+pub(crate) fn number(text: &str) -> f64 {
+    text.trim().parse().unwrap_or(f64::NAN)
+}
+
+/// A text from a log, fit for a terminal: what could move the cursor, change colours or turn lines around is shown by its number.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns = matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+        if turns || (c.is_control() && !matches!(c, '\n' | '\t')) {
+            // A String takes everything.
+            let _ = write!(shown, "{}", c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A text under a heading of its own, indented. Nothing is printed for an empty one.
+pub(crate) fn indented(out: &mut dyn Write, text: &str) -> std::io::Result<()> {
+    // Only a line feed ends a line: with a carriage return before it, the text would not be what stands in the log.
+    for line in printable(text).split('\n').filter(|_| !text.is_empty()) {
+        writeln!(out, "    {line}")?;
+    }
+    Ok(())
+}
+
+/// The line above an event: how it is cited, its type, its time.
+pub(crate) fn heading(
+    out: &mut dyn Write,
+    seq: u64,
+    event_type: &str,
+    time: i64,
+    more: &str,
+) -> std::io::Result<()> {
+    let kind = printable(event_type);
+    writeln!(
+        out,
+        "{}session:{seq}{}  {kind}  {}{}{more}{}",
+        style::NAME,
+        style::RESET,
+        style::FAINT,
+        when(time),
+        style::RESET
+    )
+}
+
+/// A time in milliseconds since the epoch, in UTC.
+pub(crate) fn when(time: i64) -> String {
+    let (days, in_day) = (time.div_euclid(86_400_000), time.rem_euclid(86_400_000));
+    // Years are counted from March, so that a leap day ends its year. 400 years are 146,097 days.
+    let shifted = days + 719_468;
+    let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    let (hours, minutes) = (in_day / 3_600_000, in_day / 60_000 % 60);
+    let (seconds, ms) = (in_day / 1_000 % 60, in_day % 1_000);
+    format!("{year:04}-{month:02}-{day_of_month:02} {hours:02}:{minutes:02}:{seconds:02}.{ms:03}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        // As `date -u -d @…` prints them.
+        for (time, shown) in [
+            (0, "1970-01-01 00:00:00.000Z"),
+            (-1, "1969-12-31 23:59:59.999Z"),
+            (951_782_399_999, "2000-02-28 23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29 00:00:00.000Z"),
+            (1_767_225_601_212, "2026-01-01 00:00:01.212Z"),
+            (4_107_542_400_000, "2100-03-01 00:00:00.000Z"),
+            (9_007_199_254_740_991, "287396-10-12 08:59:00.991Z"),
+        ] {
+            assert_eq!(when(time), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_one() {
+        for (text, value) in [("8", 8.0), ("-1", -1.0), (" 1.5 ", 1.5), ("1e3", 1e3)] {
+            assert_eq!(number(text), value);
+        }
+        assert!(number("Infinity").is_infinite());
+        for text in ["NaN", "", "eight", "1,5", "0x"] {
+            assert!(number(text).is_nan(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_printed() {
+        let hostile = "a\u{1b}[2J\u{7}\r\u{9b}31m\u{202e}b\tc\nd";
+        let shown = printable(hostile);
+        assert_eq!(
+            shown,
+            "a\\u{1b}[2J\\u{7}\\u{d}\\u{9b}31m\\u{202e}b\tc\nd"
+        );
+    }
+}
