@@ -41,7 +41,10 @@ impl fmt::Display for ProgramRequest {
             }
             ArgumentRule::SearchOneFile => {
                 let program = self.path.as_deref().unwrap_or(&self.command);
-                write!(f, "{program}, to search one spill file of the calling session")
+                write!(
+                    f,
+                    "{program}, to search one spill file of the calling session"
+                )
             }
         }
     }

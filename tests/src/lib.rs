@@ -7,8 +7,16 @@
     reason = "this is how a test fails"
 )]
 
+#[allow(missing_docs, reason = "the support of another crate's tests")]
+#[path = "../../host-harness/services/tests/support/golden.rs"]
+pub mod golden;
+pub mod history;
 pub mod hostile;
 pub mod hosts;
+pub mod real_tools;
+#[allow(missing_docs, reason = "the support of another crate's tests")]
+#[path = "../../host-harness/services/tests/support/rows.rs"]
+pub mod rows;
 #[allow(missing_docs, reason = "the support of another crate's tests")]
 #[path = "../../plugins/file-reference-local/tests/support/tree.rs"]
 pub mod tree;

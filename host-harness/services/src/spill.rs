@@ -52,7 +52,9 @@ impl SpillRoots {
     fn for_path(&self, asked: &Path) -> Vec<PathBuf> {
         let mut roots = self.sessions.clone();
         let resolved = asked.canonicalize().ok();
-        let above = asked.ancestors().chain(resolved.iter().flat_map(|path| path.ancestors()));
+        let above = asked
+            .ancestors()
+            .chain(resolved.iter().flat_map(|path| path.ancestors()));
         roots.extend(
             above
                 .filter(|directory| is_made_by_dsh(directory, "dsh-spill-", &self.temporary))
@@ -73,7 +75,8 @@ fn is_made_by_dsh(directory: &Path, prefix: &str, places: &[PathBuf]) -> bool {
         return false;
     }
     let place = directory.parent();
-    let is_there = place.is_some_and(|place| places.iter().any(|known| same_directory(known, place)));
+    let is_there =
+        place.is_some_and(|place| places.iter().any(|known| same_directory(known, place)));
     is_there
         && match fs::symlink_metadata(directory) {
             Ok(metadata) => metadata.is_dir() && is_ours(&metadata),

@@ -3,16 +3,17 @@
 // A vector that cannot be read fails its test wherever it is read.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+#[path = "support/golden.rs"]
+mod golden;
+
+use std::path::Path;
 
 use dsh_services::session_query::{
-    Cancel, Compression, EventFilter, LocalOptions, LocalSessionQuery, ReadRequest, SessionQuery,
+    Cancel, EventFilter, LocalOptions, LocalSessionQuery, ReadRequest, SessionQuery,
     SessionQueryError,
 };
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use golden::{READ_ANYWAY, cases, same, without_lone_surrogates};
+use serde_json::Value;
 
 /// Codes whose message must agree too.
 const EXACT_MESSAGES: [&str; 4] = [
@@ -22,18 +23,6 @@ const EXACT_MESSAGES: [&str; 4] = [
     "SESSION_QUERY_EVENT_NOT_FOUND",
 ];
 
-/// Logs that the engine refuses for a rule about the life cycle of turns, steps and tools, or about references between events.
-/// We check none of these and read the log (SPEC-sessions 4.10).
-const READ_ANYWAY: [&str; 7] = [
-    "v4/shape-call-args-object",
-    "v4/shape-call-mismatch",
-    "v4/shape-call-unanswered",
-    "v4/shape-delivery-wrong",
-    "v4/shape-title-bad",
-    "v4/shape-turn-2-first",
-    "v4/shape-turn-end-early",
-];
-
 /// Queries for half a surrogate pair. A Rust string holds none: they are U+FFFD on both sides, so that such a query finds every
 /// half (SPEC-sessions 4.6). The sequence numbers that we answer.
 const HALVES: [(&str, &[u64]); 3] = [
@@ -41,74 +30,6 @@ const HALVES: [(&str, &[u64]); 3] = [
     ("\\ud83d", &[2, 3, 4, 6]),
     ("\\ude00", &[2, 3, 4, 6]),
 ];
-
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/sessions")
-}
-
-/// The file with lone surrogate escapes replaced, which no other JSON parser takes.
-fn read_json(path: &Path) -> Value {
-    let text =
-        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&without_lone_surrogates(&text))
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn without_lone_surrogates(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let unit = |from: usize| {
-            rest.get(from..from + 6)
-                .filter(|escape| escape.starts_with("\\u"))
-                .and_then(|escape| u16::from_str_radix(&escape[2..], 16).ok())
-        };
-        let (taken, replace) = match (unit(0), unit(6)) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, false),
-            (Some(0xD800..=0xDFFF), _) => (6, true),
-            _ => (2, false),
-        };
-        out.push_str(if replace { "\\uFFFD" } else { &rest[..taken] });
-        rest = &rest[taken..];
-    }
-    out + rest
-}
-
-/// A long string is recorded by its measures.
-fn long(text: &str) -> Value {
-    let units: Vec<u16> = text.encode_utf16().collect();
-    let digest = Sha256::digest(text.as_bytes())
-        .iter()
-        .fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-    json!({ "utf16": units.len(), "bytes": text.len(), "sha256": digest })
-}
-
-/// Whether the values are equal as JavaScript values are: numbers by value, members in any order.
-fn same(expected: &Value, actual: &Value) -> bool {
-    match (expected, actual) {
-        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
-        (Value::Object(a), Value::String(text)) => a.get("$long").is_some_and(|expected| {
-            let actual = long(text);
-            ["utf16", "bytes", "sha256"]
-                .iter()
-                .all(|name| expected[*name] == actual[*name])
-        }),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter()
-                    .all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
-        }
-        _ => expected == actual,
-    }
-}
 
 fn number(value: Option<&Value>) -> f64 {
     match value {
@@ -241,11 +162,8 @@ fn read_anyway(request: &Value, actual: &Result<Value, SessionQueryError>) -> Op
 }
 
 fn run_format(format: &str) -> (usize, usize) {
-    let mut cases: Vec<_> = fs::read_dir(golden().join(format))
-        .expect("golden vectors")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    cases.sort();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/sessions");
+    let cases = cases(&golden, format);
     let mut requests_run = 0;
     let mut failures = Vec::new();
     let mut lenient: Vec<&str> = READ_ANYWAY
@@ -253,39 +171,19 @@ fn run_format(format: &str) -> (usize, usize) {
         .copied()
         .filter(|case| case.starts_with(format))
         .collect();
-    for directory in &cases {
-        let name = format!(
-            "{format}/{}",
-            directory.file_name().expect("a name").to_string_lossy()
-        );
-        let case = read_json(&directory.join("case.json"));
-        let compression = match case["compression"].as_str() {
-            Some("none") => Compression::None,
-            Some("zstd") => Compression::Zstd,
-            other => panic!("{name}: {other:?}"),
-        };
-        // An absolute path without `..`, as the engines had it.
-        let root = directory.join("sessions").canonicalize().expect("a root");
+    for case in &cases {
+        let name = &case.name;
         let service = LocalSessionQuery::new(LocalOptions {
-            compression: Some(compression),
-            ..LocalOptions::new(root)
+            compression: Some(case.compression),
+            ..LocalOptions::new(case.root.clone())
         });
-        let (requests, expected) = (
-            read_json(&directory.join("requests.json")),
-            read_json(&directory.join("expected.json")),
-        );
-        let (requests, expected) = (
-            requests.as_array().expect("requests"),
-            expected.as_array().expect("answers"),
-        );
-        assert_eq!(requests.len(), expected.len(), "{name}");
-        for (request, expected) in requests.iter().zip(expected) {
+        for (request, expected) in case.requests.iter().zip(&case.expected) {
             requests_run += 1;
             let actual = run(&service, request);
             if actual.is_ok() && expected.get("ok").is_none() {
-                lenient.retain(|case| *case != name.as_str());
+                lenient.retain(|case| case != name);
             }
-            if let Some(difference) = judge(&name, request, expected, &actual) {
+            if let Some(difference) = judge(name, request, expected, &actual) {
                 failures.push(format!("{name} {request}\n  {difference}"));
             }
         }

@@ -6,6 +6,10 @@
     reason = "a test ends at its first surprise"
 )]
 
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "support/rows.rs"]
+mod rows;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,6 +21,7 @@ use dsh_services::session_query::{
     Bounds, Cancel, EventFilter, LocalOptions, LocalSessionQuery, PageLimits, ReadRequest,
     SessionQuery, SessionQueryError,
 };
+use rows::{frame, header, lines, turn_end, turn_start, user, write_log};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -51,14 +56,12 @@ impl Root {
     }
 
     fn encode(&self, rows: &[Value]) -> Vec<u8> {
-        let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-        if !self.compressed {
-            return text.into_bytes();
+        let text = lines(rows);
+        if self.compressed {
+            frame(text.as_bytes())
+        } else {
+            text.into_bytes()
         }
-        let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).expect("an encoder");
-        encoder.include_checksum(true).expect("a checksum");
-        encoder.write_all(text.as_bytes()).expect("memory");
-        encoder.finish().expect("memory")
     }
 
     fn append(&self, rows: &[Value]) {
@@ -73,19 +76,6 @@ impl Root {
             .expect("the log");
         file.write_all(bytes).expect("the log");
     }
-}
-
-fn user(seq: u64, text: &str) -> Value {
-    json!({"type":"user/message","seq":seq,"time":seq,"surfaceOp":"append","data":{"id":format!("m{seq}"),"role":"user",
-        "content":[{"type":"text","text":text}],"source":{"kind":"user"}}})
-}
-
-fn turn_start(seq: u64) -> Value {
-    json!({"type":"turn/start","seq":seq,"time":seq,"data":{"turn":1}})
-}
-
-fn turn_end(seq: u64) -> Value {
-    json!({"type":"turn/end","seq":seq,"time":seq,"data":{"turn":1,"reason":{"kind":"completed"}}})
 }
 
 fn texts(service: &LocalSessionQuery) -> Vec<String> {
@@ -386,14 +376,8 @@ fn memory_stays_within_the_bound_and_answers_do_not_depend_on_it() {
     let directory = tempfile::tempdir().expect("a directory");
     let text = "some words ".repeat(200);
     for id in ["a", "b", "c"] {
-        let path = directory.path().join("_no-cwd").join(id);
-        fs::create_dir_all(&path).expect("a directory");
-        let header =
-            json!({"type":"session","version":0,"id":id,"createdAt":1,"delegationDepth":0});
-        let rows: String = (0..200)
-            .map(|seq| format!("{}\n", user(seq, &text)))
-            .collect();
-        fs::write(path.join("session.jsonl"), format!("{header}\n{rows}")).expect("a log");
+        let rows: Vec<_> = (0..200).map(|seq| user(seq, &text)).collect();
+        write_log(directory.path(), &header(id), &rows);
     }
     for cache_bytes in [0, 600_000, 1_200_000, usize::MAX] {
         let options = LocalOptions {

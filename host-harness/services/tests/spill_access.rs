@@ -6,6 +6,10 @@
     reason = "a test ends at its first surprise"
 )]
 
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "support/rows.rs"]
+mod rows;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -13,20 +17,11 @@ use std::sync::Arc;
 
 use dsh_services::session_query::{Cancel, LocalOptions, LocalSessionQuery, SessionQueryError};
 use dsh_services::spill::{Access, SpillGuard, SpillRoots};
-use serde_json::json;
-use sha2::{Digest, Sha256};
+use rows::{header, short_hash as hash, tool_call, tool_result, write_log};
 use tempfile::TempDir;
 
 struct Place {
     directory: TempDir,
-}
-
-fn hash(id: &str) -> String {
-    Sha256::digest(id.as_bytes())
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 impl Place {
@@ -55,15 +50,11 @@ impl Place {
     }
 
     fn session(&self, id: &str, parent: Option<&str>, rows: &[serde_json::Value]) {
-        let directory = self.path("sessions/_no-cwd").join(id);
-        fs::create_dir_all(&directory).expect("a directory");
-        let mut header =
-            json!({"type":"session","version":0,"id":id,"createdAt":1,"delegationDepth":0});
+        let mut header = header(id);
         if let Some(parent) = parent {
             header["parentSession"] = parent.into();
         }
-        let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
-        fs::write(directory.join("session.jsonl"), format!("{header}\n{rows}")).expect("a log");
+        write_log(&self.path("sessions"), &header, rows);
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -203,11 +194,8 @@ fn output_of_commands_is_for_those_whose_tools_printed_its_path() {
     let place = Place::new();
     let file = place.file("tmp/dsh-subprocess-abc/dsh-subprocess-1-2-aa-stdout.log");
     let name = file.to_str().expect("UTF-8");
-    let call = json!({"type":"tool/call","seq":0,"time":0,"data":{"turn":1,"step":1,"callId":"c","name":"context_grep","arguments":name}});
-    let result = |seq: u64, text: String| {
-        json!({"type":"tool/result","seq":seq,"time":0,"surfaceOp":"append","data":{"turn":1,"step":1,"message":{"id":"r","role":"user",
-            "content":[{"type":"tool-result","toolCallId":"c","content":[{"type":"text","text":text}]}],"source":{"kind":"tool","callId":"c"}}}})
-    };
+    let call = tool_call(0, "c", "context_grep", name);
+    let result = |seq: u64, text: String| tool_result(seq, "c", &text);
     place.session(
         "printed",
         None,
@@ -260,7 +248,11 @@ fn directories_that_appear_or_vanish_in_the_temporary_directory_count() {
         format!("tmp/other-spill-a/session-{}/a.txt", hash("fork")),
         format!("elsewhere/dsh-spill-a/session-{}/a.txt", hash("fork")),
     ] {
-        assert_eq!(place.ask("fork", place.file(&wrong)), Access::Denied, "{wrong}");
+        assert_eq!(
+            place.ask("fork", place.file(&wrong)),
+            Access::Denied,
+            "{wrong}"
+        );
     }
 }
 
@@ -270,22 +262,30 @@ fn links_that_anybody_may_plant_in_the_temporary_directory_lead_nowhere() {
     let secret = place.file("private/secret.txt");
     symlink(place.path("private"), place.path("tmp/dsh-subprocess-evil")).expect("a link");
     let planted = place.path("tmp/dsh-subprocess-evil/secret.txt");
-    let said = json!({"type":"tool/result","seq":0,"time":0,"surfaceOp":"append","data":{"turn":1,"step":1,"message":{"id":"r","role":"user",
-        "content":[{"type":"tool-result","toolCallId":"c","content":[{"type":"text","text":planted}]}],"source":{"kind":"tool","callId":"c"}}}});
+    let said = tool_result(0, "c", planted.to_str().expect("UTF-8"));
     place.session("told", None, &[said]);
     assert_eq!(place.ask("told", &planted), Access::Denied);
     let private = place.file(&format!("private/session-{}/b.txt", hash("told")));
     symlink(place.path("private"), place.path("tmp/dsh-spill-evil")).expect("a link");
-    let planted = place.path(&format!("tmp/dsh-spill-evil/session-{}/b.txt", hash("told")));
+    let planted = place.path(&format!(
+        "tmp/dsh-spill-evil/session-{}/b.txt",
+        hash("told")
+    ));
     assert_eq!(place.ask("told", &planted), Access::Denied);
     assert!(secret.exists() && private.exists());
     if !rustix::process::geteuid().is_root() {
         println!("skipped a directory of another user: only root can give one away");
         return;
     }
-    let foreign = place.file(&format!("tmp/dsh-spill-foreign/session-{}/b.txt", hash("told")));
+    let foreign = place.file(&format!(
+        "tmp/dsh-spill-foreign/session-{}/b.txt",
+        hash("told")
+    ));
     let directory = place.path("tmp/dsh-spill-foreign");
-    assert_eq!(place.ask("told", &foreign), Access::Granted(foreign.clone()));
+    assert_eq!(
+        place.ask("told", &foreign),
+        Access::Granted(foreign.clone())
+    );
     std::os::unix::fs::chown(&directory, Some(12_345), None).expect("root");
     assert_eq!(place.ask("told", &foreign), Access::Denied);
 }

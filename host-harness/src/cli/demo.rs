@@ -1,7 +1,7 @@
 //! `dsh-host demo`.
 
 use super::session::{AGENT, MountedRow, Session, Where};
-use super::{Outcome, Stop, complete, prompt, style};
+use super::{Outcome, Stop, complete, demo_history, prompt, style};
 use clap::Args;
 use dsh_host::{AbortSignal, permissions};
 use std::io::Write;
@@ -40,6 +40,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     if let Some(row) = files {
         row.config = serde_json::json!({ "ignoredFiles": "hide" });
     }
+    let history = profile.clone();
     let session = Session::open(&arguments.place, profile, |_| true).await?;
     let mut out = anstream::stdout().lock();
     let opened = start.elapsed().as_millis();
@@ -68,6 +69,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         style::RESET
     )?;
 
+    heading(&mut out, "Reading back history (dsh-context-proxy)")?;
+    demo_history::run(&mut out, &arguments.place, history).await?;
+
     heading(&mut out, "What each plugin may touch")?;
     for row in &session.rows {
         sandbox(&mut out, row)?;
@@ -77,7 +81,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         "Everything else is out of reach: there is no import for it. `dsh-host plugins` shows the limits."
     )?;
 
-    heading(&mut out, "What the other two need")?;
+    heading(&mut out, "What the third needs")?;
     needs(&mut out)?;
     drop(out);
     session.close().await
@@ -152,10 +156,7 @@ fn needs(out: &mut impl Write) -> std::io::Result<()> {
         let place = found.map_or("not found".into(), |path| path.display().to_string());
         writeln!(out, "    {server:<28} {place}")?;
     }
-    writeln!(
-        out,
-        "dsh-context-proxy (tools context_query, context_slice, context_grep) needs a session that DSH has recorded."
-    )
+    Ok(())
 }
 
 /// The language servers that the demo looks for, and where on `PATH` they are.

@@ -3,7 +3,9 @@
 use super::session::default_sessions;
 use super::{Outcome, Stop, style};
 use clap::Args;
-use dsh_services::session_query::{Compression, LocalOptions, LocalSessionQuery, SessionQueryError};
+use dsh_services::session_query::{
+    Compression, LocalOptions, LocalSessionQuery, SessionQueryError,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -180,9 +182,6 @@ mod tests {
     fn nothing_that_a_terminal_obeys_is_printed() {
         let hostile = "a\u{1b}[2J\u{7}\r\u{9b}31m\u{202e}b\tc\nd";
         let shown = printable(hostile);
-        assert_eq!(
-            shown,
-            "a\\u{1b}[2J\\u{7}\\u{d}\\u{9b}31m\\u{202e}b\tc\nd"
-        );
+        assert_eq!(shown, "a\\u{1b}[2J\\u{7}\\u{d}\\u{9b}31m\\u{202e}b\tc\nd");
     }
 }

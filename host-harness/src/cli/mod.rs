@@ -5,6 +5,7 @@ mod bench;
 mod call;
 mod complete;
 mod demo;
+mod demo_history;
 mod export;
 mod history;
 mod plugins;

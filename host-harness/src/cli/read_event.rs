@@ -18,10 +18,22 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     logs: Logs,
     /// Events to show before it, those without text included [default: 0]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        default_value = "0",
+        hide_default_value = true
+    )]
     before: String,
     /// Events to show after it [default: 0]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        default_value = "0",
+        hide_default_value = true
+    )]
     after: String,
     /// Identifier of the session
     session: String,
@@ -36,11 +48,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         before: number(&arguments.before),
         after: number(&arguments.after),
     };
-    let answer =
-        arguments
-            .logs
-            .service()?
-            .read_event(&arguments.session, &request, &Cancel::new());
+    let answer = arguments
+        .logs
+        .service()?
+        .read_event(&arguments.session, &request, &Cancel::new());
     arguments.logs.print(answer, Window::to_json, print)
 }
 

@@ -196,7 +196,8 @@ fn provide_local_services(host: &Host, cwd: &str, place: &Where) -> Outcome {
     };
     let sessions = absolute(place.sessions.clone().unwrap_or_else(default_sessions))?;
     let query = Arc::new(LocalSessionQuery::new(LocalOptions::new(sessions)));
-    let spill_roots: Result<Vec<_>, Stop> = place.spill_root.iter().cloned().map(absolute).collect();
+    let spill_roots: Result<Vec<_>, Stop> =
+        place.spill_root.iter().cloned().map(absolute).collect();
     let roots = SpillRoots {
         sessions: spill_roots?,
         ..SpillRoots::in_temporary_directory()

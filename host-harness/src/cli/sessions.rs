@@ -20,10 +20,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let answer = arguments
-        .logs
-        .service()?
-        .list_sessions(&Cancel::new());
+    let answer = arguments.logs.service()?.list_sessions(&Cancel::new());
     let value = |records: &Vec<SessionRecord>| -> Value {
         records.iter().map(SessionRecord::to_json).collect()
     };

@@ -8,6 +8,7 @@
 )]
 
 mod commands;
+mod history;
 mod output;
 mod refusals;
 mod support;

@@ -202,7 +202,12 @@ mod tests {
                 "context-proxy: rgPath must be an absolute path"
             );
         }
-        for good in ["/usr/bin/rg", "C:/rg.exe", r"C:\\rg.exe", r"\\\\server\\rg.exe"] {
+        for good in [
+            "/usr/bin/rg",
+            "C:/rg.exe",
+            r"C:\\rg.exe",
+            r"\\\\server\\rg.exe",
+        ] {
             let loaded = Config::load(&format!("{{\"rgPath\":\"{good}\"}}")).unwrap();
             assert!(loaded.unknown_keys.is_empty(), "{good}");
         }
