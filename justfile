@@ -33,7 +33,12 @@ bench-peers:
     npm ci --prefix tests/bench
     python3 tests/bench/peers.py target/release/dsh-host
 
-# Tests that drive a real ripgrep.
+# Searches of a spill file beside ripgrep alone, and queries of a large log beside parsing it.
+bench-history:
+    cargo bench -p dsh-tests --bench spill_search
+    cargo run --release -p dsh-services --example session_log_speed
+
+# Everything, with the pinned ripgrep.
 test-tools:
     npm ci --prefix tests/tools
-    DSH_RG="$PWD/tests/tools/node_modules/@vscode/ripgrep-linux-x64/bin/rg" cargo test -p dsh-context-proxy -- --include-ignored
+    DSH_RG="$PWD/tests/tools/node_modules/@vscode/ripgrep-linux-x64/bin/rg" DSH_REQUIRE_REAL_TOOLS=1 cargo test

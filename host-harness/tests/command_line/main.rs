@@ -9,6 +9,7 @@
 
 mod commands;
 mod history;
+mod history_tools;
 mod output;
 mod refusals;
 mod support;
