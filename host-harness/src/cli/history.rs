@@ -56,21 +56,26 @@ impl Logs {
         value: impl FnOnce(&T) -> Value,
         readable: impl FnOnce(&mut dyn Write, &T) -> std::io::Result<()>,
     ) -> Outcome {
-        let mut out = std::io::BufWriter::new(anstream::stdout().lock());
-        match answer {
-            Ok(answer) if self.json => writeln!(out, "{}", value(&answer))?,
-            Ok(answer) => readable(&mut out, &answer)?,
-            Err(error) if self.json => {
-                let error = json!({ "code": error.code(), "message": error.to_string() });
-                writeln!(out, "{}", json!({ "error": error }))?;
-                out.flush()?;
-                return Err(Stop::ToolError);
-            }
-            Err(error) => return Err(Stop::Failed(described(&error))),
+        if self.json {
+            return print_json(answer.as_ref().map(value));
         }
-        out.flush()?;
-        Ok(())
+        let answer = answer.map_err(|error| Stop::Failed(described(&error)))?;
+        let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+        readable(&mut out, &answer)?;
+        Ok(out.flush()?)
     }
+}
+
+/// Not through `anstream`, which would take what looks like an escape sequence out of a text.
+fn print_json(answer: Result<Value, &SessionQueryError>) -> Outcome {
+    let failed = answer.is_err();
+    let value = answer.unwrap_or_else(
+        |error| json!({ "error": { "code": error.code(), "message": error.to_string() } }),
+    );
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    writeln!(out, "{value}")?;
+    out.flush()?;
+    if failed { Err(Stop::ToolError) } else { Ok(()) }
 }
 
 fn described(error: &SessionQueryError) -> String {

@@ -295,3 +295,35 @@ fn nothing_of_a_log_reaches_the_terminal_unseen() {
         assert!(shown.contains(r"\u{1b}[31mred\u{7}\u{202e}"), "{shown:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn readers_who_leave_are_no_error_and_a_full_disk_is_one() {
+    let place = place();
+    for arguments in [
+        &["sessions"][..],
+        &["sessions", "--json"],
+        &["query", "session-1", "[]"],
+        &["query", "--json", "session-1", "[]"],
+        &["read-event", "session-1", "8"],
+        &["read-event", "--json", "session-1", "8"],
+    ] {
+        let mut command = place.command(arguments);
+        command.stdout(std::process::Stdio::piped());
+        let mut child = command
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let run = Run::of(child.wait_with_output().unwrap());
+        let told = (run.code, run.stderr.as_str());
+        assert_eq!(told, (Some(0), ""), "{arguments:?}");
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = place.command(arguments).stdout(full).output().unwrap();
+        let named = ["No space left on device"];
+        Run::of(output).refused(&format!("{arguments:?}"), &named);
+    }
+}

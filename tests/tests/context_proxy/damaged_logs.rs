@@ -164,7 +164,7 @@ async fn case_044_unknown_events_must_say_that_they_may_be_ignored() {
     assert_eq!(read["items"][0]["data"]["text"], "not searched");
     unknown["ignorable"] = false.into();
     place.write("s", &rows(&unknown));
-    refused(&place, "s", CORRUPT).await;
+    refused(&place, "s", FAILED).await;
 }
 
 #[tokio::test]

@@ -156,12 +156,12 @@ async fn case_059_output_without_end_is_left_once_the_answer_is_full() {
 
 #[tokio::test]
 async fn case_059_the_component_needs_little_memory_however_much_is_printed() {
-    // 200 MiB without a line feed, twice: a record longer than any, then the second way of asking.
-    let script = "echo $$ >> pids\nhead -c 209715200 /dev/zero | tr '\\000' 'x'";
+    // 64 MiB without a line feed, twice: a record longer than any, then the second way of asking.
+    let script = "echo $$ >> pids\nhead -c 67108864 /dev/zero | tr '\\000' 'x'";
     let config = json!({"grepMaxBytes": 9_007_199_254_740_991_u64});
     let small = |row: PluginRow| PluginRow {
         limits: Limits {
-            memory: 64 << 20,
+            memory: 48 << 20,
             ..Limits::default()
         },
         ..row
@@ -169,9 +169,9 @@ async fn case_059_the_component_needs_little_memory_however_much_is_printed() {
     let script = Scripted::with(script, config, small).await;
     let answer = script.place.grep("s", &script.file, "x").await.error();
     assert_eq!(answer.0, "CONTEXT_PROXY_SEARCH_FAILED", "{answer:?}");
-    // 200 MiB of whole records, of which only as many are kept as the answer shows.
+    // 64 MiB of whole records, of which only as many are kept as the answer shows.
     let script = format!(
-        "echo $$ >> pids\nyes '{}' | head -c 209715200",
+        "echo $$ >> pids\nyes '{}' | head -c 67108864",
         LINE.replace("match\",\"data", "context\",\"data")
     );
     let config = json!({"grepMaxBytes": 9_007_199_254_740_991_u64});
@@ -199,7 +199,7 @@ async fn what_is_no_ripgrep_fails_with_a_reason() {
         ("exit 7", "search failed (exit 7)"),
         ("kill -KILL $$", "search was killed by signal SIGKILL"),
         (
-            "echo '{\"type\":\"match\"'",
+            "printf '{\"type\":\"match\"'",
             "search failed (the output of ripgrep stops in the middle)",
         ),
         (

@@ -12,7 +12,7 @@ use super::error::SessionQueryError;
 use super::frames::{self, Extent, FrameDecoder};
 use super::header::{self, HeaderLine, LogHeader};
 use super::layout::{self, Compression, FileName};
-use super::revision::Revision;
+use super::revision::{self, Revision};
 
 /// A listed log.
 #[derive(Debug, Clone)]
@@ -211,7 +211,8 @@ fn header_of(
         _ => Err(failed(format!("{}: {error}", path.display()))),
     };
     let revision = match fs::metadata(path) {
-        Ok(metadata) => Revision::of(&metadata),
+        Ok(metadata) if metadata.is_file() => Revision::of(&metadata),
+        Ok(_) => return Ok(None),
         Err(error) => return unreadable(error),
     };
     if let Some((old, line)) = known
@@ -219,7 +220,7 @@ fn header_of(
     {
         return Ok(Some((revision, line.clone())));
     }
-    let start = match File::open(path).and_then(read_start) {
+    let start = match revision::open(path).and_then(read_start) {
         Ok(start) => start,
         Err(error) => return unreadable(error),
     };

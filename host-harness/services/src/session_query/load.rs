@@ -14,7 +14,7 @@ use super::header;
 use super::layout::Compression;
 use super::log::Log;
 use super::record::LogFault;
-use super::revision::Revision;
+use super::revision::{self, Revision};
 
 /// How much of the text before a resume point is compared, to notice a file that was rewritten rather than continued.
 const TAIL: u64 = 1024;
@@ -62,7 +62,7 @@ impl Loaded {
     /// A [`LoadError`].
     pub fn read(found: &Found, cancel: &Cancel) -> Result<Self, LoadError> {
         for _ in 0..ATTEMPTS {
-            let file = File::open(&found.path)?;
+            let file = revision::open(&found.path)?;
             let revision = Revision::of(&file.metadata()?);
             let mut loaded = Self {
                 revision,
@@ -92,7 +92,7 @@ impl Loaded {
         if self.log.is_err() {
             return Ok(false);
         }
-        let file = File::open(&found.path)?;
+        let file = revision::open(&found.path)?;
         let revision = Revision::of(&file.metadata()?);
         if !self.revision.may_have_grown_to(&revision)
             || read_tail(&file, resume.file)? != resume.tail

@@ -1,6 +1,5 @@
 //! Reading a part of a log's plain text again, after the log itself was read.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -8,13 +7,14 @@ use super::discovery::Found;
 use super::frames::{DecodeError, FrameDecoder};
 use super::layout::Compression;
 use super::load::Loaded;
+use super::revision;
 
 /// The plain text from one offset to another, read anew from the file.
 ///
 /// # Errors
 /// A file that is not what it was any more.
 pub fn plain(found: &Found, loaded: &Loaded, start: u64, end: u64) -> io::Result<Vec<u8>> {
-    let file = File::open(&found.path)?;
+    let file = revision::open(&found.path)?;
     let changed = || {
         io::Error::new(
             io::ErrorKind::UnexpectedEof,

@@ -1,7 +1,31 @@
-//! Telling one state of a file from another.
+//! Opening a log, and telling one state of its file from another.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Opens a log to read it. Only a regular file can be one: opening a FIFO would wait for its writer without end, and a device may have no
+/// end itself (SPEC-sessions 3.7).
+///
+/// # Errors
+/// There is no such file, it may not be read, or it is no regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ))
+    }
+}
 
 /// A state of a file. Equal revisions have equal bytes, as far as a file system can promise that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
