@@ -1,8 +1,8 @@
 //! How fast a large session log is queried, and how much memory that takes.
 //!
 //! Writes a log of about 200 MB into a temporary directory, plain and compressed, and prints one line of figures for each:
-//! the time of only decompressing and parsing its lines, a cold query, the same query again, a cold `readEvent`, and the
-//! resident memory.
+//! the time of only decompressing and parsing its lines, a cold query, the same query again, a cold `readEvent`, the
+//! resident memory, and the two ratios that count.
 //!
 //! `cargo run --release -p dsh-services --example session_log_speed [EVENTS]`
 
@@ -65,7 +65,11 @@ fn measure(root: &Path, path: &Path, compressed: bool, plain_bytes: u64) -> Resu
         &cancel,
     )?;
     let read_ms = started.elapsed().as_millis();
+    let ratio = |a: u128, b: u128| (a * 100 / b.max(1)) as f64 / 100.0;
+    let peak = resident_bytes("VmHWM")?.saturating_sub(memory_before);
     let figures = json!({
+        "cold_query_over_parse_only": ratio(cold_ms, parse_ms),
+        "peak_growth_over_plain": ratio(peak.into(), plain_bytes.into()),
         "compressed": compressed,
         "plain_mb": plain_bytes >> 20,
         "file_mb": fs::metadata(path)?.len() >> 20,
@@ -81,7 +85,7 @@ fn measure(root: &Path, path: &Path, compressed: bool, plain_bytes: u64) -> Resu
         "read_event_ms": read_ms,
         "window": window.events.len(),
         "resident_growth_mb": resident_bytes("VmRSS")?.saturating_sub(memory_before) >> 20,
-        "peak_growth_mb": resident_bytes("VmHWM")?.saturating_sub(memory_before) >> 20,
+        "peak_growth_mb": peak >> 20,
         "cached_mb": service.cached_bytes() >> 20,
     });
     println!("{figures}");
