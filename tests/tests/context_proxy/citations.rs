@@ -109,7 +109,6 @@ async fn case_069_citations_open_and_go_on_doing_so_after_a_restart() {
         .iter()
         .take_while(|row| row["seq"] != 8)
         .cloned()
-        .chain([])
         .collect();
     place.write("interrupted", &interrupted);
     let long = format!("{} needle {}", "é".repeat(3_000), "ü".repeat(3_000));
