@@ -68,7 +68,19 @@ impl RecordReader {
         self.pending.drain(..self.start);
         self.searched -= self.start;
         self.start = 0;
+        self.make_room(chunk.len());
         self.pending.extend_from_slice(chunk);
+    }
+
+    /// Doubles the room, but not beyond what can ever be held: a component has little memory, and for the longest record that is half of it.
+    fn make_room(&mut self, more: usize) {
+        let needed = self.pending.len() + more;
+        if needed > self.pending.capacity() {
+            let most = self.max_record.saturating_add(more);
+            let doubled = self.pending.capacity().saturating_mul(2).min(most);
+            self.pending
+                .reserve_exact(doubled.max(needed) - self.pending.len());
+        }
     }
 
     /// The next complete record; none when more bytes are needed. After an error the reader is of no more use.

@@ -199,7 +199,7 @@ async fn what_is_no_ripgrep_fails_with_a_reason() {
         ("exit 7", "search failed (exit 7)"),
         ("kill -KILL $$", "search was killed by signal SIGKILL"),
         (
-            "printf '{\"type\":\"match\"'",
+            "printf '{\"type\":\"match\"'; exit 1",
             "search failed (the output of ripgrep stops in the middle)",
         ),
         (
