@@ -27,12 +27,10 @@ fn the_tools_read_the_sessions_of_dsh_and_leave_them_alone() {
     let scan = call("context_grep", r#"{"pattern":"failed TESTS"}"#).json();
     assert_eq!(scan["matches"].as_array().unwrap().len(), 2);
     let refused = call("context_slice", r#"{"seq":99}"#);
-    let told = (
-        refused.code,
-        refused.stdout.as_str(),
-        refused.stderr.as_str(),
-    );
-    assert_eq!(told, (Some(1), "Error: session event was not found\n", ""));
+    let told = (refused.code, refused.stdout.as_str());
+    assert_eq!(told, (Some(1), "Error: session event was not found\n"));
+    let logged = "session \"session-1\" has no event at seq 99";
+    assert!(refused.stderr.contains(logged), "{refused:?}");
     let absent = place.run(&["call", "context_query", "{}", "--session", "absent"]);
     assert_eq!(absent.stdout, "Error: session was not found\n");
     let nobody = place.run(&["call", "context_query", "{}"]);
@@ -164,13 +162,13 @@ fn the_demo_reads_history_back_and_says_what_it_lacks() {
     ] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
-    let profile = scripted_ripgrep(&place);
-    let shown = place.run_with_profile(&profile, &["demo"]).success();
+    let files = "- { name: dsh-file-reference-local }";
+    let both = format!("{files}\n{}", scripted_ripgrep(&place));
+    let shown = place.run_with_profile(&both, &["demo"]).success();
     assert!(
         shown.contains("45c4336f91a0-bash.txt:3    the hit"),
         "{shown}"
     );
-    let without = "- { name: dsh-file-reference-local }";
-    let shown = place.run_with_profile(without, &["demo"]).success();
+    let shown = place.run_with_profile(files, &["demo"]).success();
     assert!(shown.contains("The profile has no such row."), "{shown}");
 }
