@@ -226,20 +226,26 @@ fn judge_error(expected: &Value, answer: Answer) -> Option<String> {
 /// The texts of each session of which all documents were recorded.
 fn texts(case: &Case) -> BTreeMap<&str, BTreeMap<u64, Value>> {
     let recorded = case.requests.iter().zip(&case.expected);
-    let texts = |(request, expected): (&'_ Value, &Value)| -> Option<BTreeMap<u64, Value>> {
-        if request["op"] != "filterEvents" || request["filters"] != json!([]) {
-            return None;
-        }
+    let all = recorded
+        .filter(|(request, _)| request["op"] == "filterEvents" && request["filters"] == json!([]));
+    let of = |(request, expected): (&'_ Value, &Value)| {
         let documents = expected.get("ok")?.as_array()?.iter();
-        documents
-            .map(|document| Some((document["seq"].as_u64()?, document["text"].clone())))
-            .collect()
+        let texts =
+            documents.map(|document| (document["seq"].as_u64().unwrap(), document["text"].clone()));
+        Some((
+            request["sessionId"].as_str()?.to_owned(),
+            texts.collect::<BTreeMap<_, _>>(),
+        ))
     };
-    recorded
-        .filter_map(|(request, expected)| {
-            Some((request["sessionId"].as_str()?, texts((request, expected))?))
-        })
-        .collect()
+    let mut found = BTreeMap::new();
+    for (request, expected) in all {
+        if let (Some((_, texts)), Some(id)) =
+            (of((request, expected)), request["sessionId"].as_str())
+        {
+            found.insert(id, texts);
+        }
+    }
+    found
 }
 
 async fn judge(
