@@ -185,7 +185,8 @@ async fn cases_027_070_logs_that_break_the_rules_are_corrupt() {
     ];
     place.write("s", &good);
     assert_eq!(place.query("s", json!({})).await.seqs(), [2, 3, 4, 5]);
-    let breaches: [(&str, usize, fn(&mut Value)); 7] = [
+    type Breach = fn(&mut Value);
+    let breaches: [(&str, usize, Breach); 7] = [
         ("no mark", 2, |row| {
             row.as_object_mut().unwrap().remove("surfaceOp");
         }),
