@@ -38,6 +38,18 @@ bench-history:
     cargo bench -p dsh-tests --bench spill_search
     cargo run --release -p dsh-services --example session_log_speed
 
+# Ten minutes of coverage-guided fuzzing of one target, such as `just fuzz framing`; `cargo fuzz list --fuzz-dir tests/fuzz` names them all.
+# Without a sanitizer nothing here needs the nightly toolchain: the code under test is safe Rust, and its oracles are assertions.
+# An input that fails lies in tests/fuzz/artifacts; mend the code and keep the input in tests/fuzz/seeds, which `cargo test` replays.
+fuzz target seconds="600":
+    cargo install --locked cargo-fuzz --version 0.13.2
+    mkdir -p tests/fuzz/corpus/{{target}}
+    cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none {{target}} tests/fuzz/corpus/{{target}} tests/fuzz/seeds/{{target}} -- -max_total_time={{seconds}} -rss_limit_mb=2048 -timeout=20
+
+# Licences, sources and banned crates.
+deny:
+    cargo deny check bans licenses sources
+
 # Everything, with the pinned ripgrep.
 test-tools:
     npm ci --prefix tests/tools

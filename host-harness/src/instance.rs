@@ -4,22 +4,26 @@
 //! `Store::run_concurrent`. So a task of its own keeps each instance there for the instance's whole life. Calls reach it as closures through a
 //! channel, run side by side, and answer through channels of their own.
 
+mod pulse;
+
+use pulse::Pulse;
+
 use crate::component::{Exports, LoadedComponent};
 use crate::ctx::PluginEnv;
 use crate::ctx::logger::Level;
-use crate::engine::{Engine, TICK};
+use crate::engine::Engine;
 use crate::failure::{Failure, codes};
-use crate::limits::{Limits, Watchdog};
+use crate::guards::Watchdog;
+use crate::limits::Limits;
 use crate::stderr::Stderr;
-use crate::store::PluginState;
+use crate::store::{MAX_RESOURCES, PluginState};
 use futures::future::{BoxFuture, poll_fn};
 use futures::stream::{FuturesUnordered, StreamExt};
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
-use wasmtime::component::Accessor;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinError;
+use wasmtime::component::{Accessor, ResourceTableError};
 use wasmtime::{Store, Trap};
 use wasmtime_wasi::I32Exit;
 
@@ -108,7 +112,15 @@ impl Instance {
             pulse: pulse.clone(),
         };
         tokio::spawn(async move {
-            let end = actor.run().await;
+            let (env, ending) = (actor.env.clone(), actor.pulse.clone());
+            // A bug of the host, or of wasmtime, must not cost more than the instance that met it.
+            let end = match tokio::spawn(actor.run()).await {
+                Ok(end) => end,
+                Err(error) => {
+                    ending.stop();
+                    abandoned(&env, error).await
+                }
+            };
             announce.send_replace(Some(end));
         });
         Ok(Self {
@@ -151,13 +163,7 @@ impl Instance {
 
     /// Resolves when no call is in flight.
     pub(crate) async fn idle(&self) {
-        loop {
-            let idle = self.pulse.idle.notified();
-            if self.pulse.in_flight.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            idle.await;
-        }
+        self.pulse.until_idle().await;
     }
 
     /// Resolves when the instance is gone: its store dropped, its processes ended.
@@ -172,7 +178,7 @@ impl Instance {
 
     /// How it ended, if it has. Waits for one that is being cleaned up: it takes no calls any more.
     pub(crate) async fn settled(&self) -> Option<End> {
-        match self.pulse.stopping.load(Ordering::Acquire) {
+        match self.pulse.is_stopping() {
             true => Some(self.ended().await),
             false => None,
         }
@@ -193,64 +199,6 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         self.kill(End::Closed);
-    }
-}
-
-/// See [`Pulse::stopped`].
-const TURNS_TO_SHOW: usize = 5;
-
-/// Tells a guest that is at work from one that blocks its instance.
-#[derive(Default)]
-struct Pulse {
-    in_flight: AtomicUsize,
-    turns: AtomicU64,
-    busy: Notify,
-    probe: Notify,
-    idle: Notify,
-    stopping: AtomicBool,
-}
-
-struct InFlight<'a>(&'a Pulse);
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        if self.0.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.idle.notify_waiters();
-        }
-    }
-}
-
-impl Pulse {
-    fn begin(&self) -> InFlight<'_> {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        self.busy.notify_one();
-        InFlight(self)
-    }
-
-    /// Resolves when calls are in flight and the instance's loop has not turned for `patience` although it was woken: a guest function sits
-    /// in a host call that blocks, such as a sleep of WASI 0.2. The epoch watchdog does not see that, because no guest code runs. A guest that
-    /// computes is its business alone: on a busy machine it gets there late.
-    async fn stopped(&self, patience: Duration, watchdog: &Watchdog) {
-        loop {
-            self.busy.notified().await;
-            while self.in_flight.load(Ordering::Relaxed) > 0 {
-                let seen = || (self.turns.load(Ordering::Relaxed), watchdog.ticks());
-                let before = seen();
-                self.probe.notify_one();
-                tokio::time::sleep(patience).await;
-                // On a busy machine this may be the first time in all the while that the actor runs. A guest that computes shows it within a
-                // few more turns.
-                for _ in 0..TURNS_TO_SHOW {
-                    if seen() != before {
-                        break;
-                    }
-                    tokio::time::sleep(TICK).await;
-                }
-                if seen() == before && self.in_flight.load(Ordering::Relaxed) > 0 {
-                    return;
-                }
-            }
-        }
     }
 }
 
@@ -302,7 +250,7 @@ impl Actor {
                 End::Trapped(explain(&error, &stderr, &store, &limits))
             }
         };
-        pulse.stopping.store(true, Ordering::Release);
+        pulse.stop();
         // Dropping the store drops every resource that the guest held, and dropping the queue tells the callers of jobs that never began.
         drop((store, queue));
         env.end_processes().await;
@@ -314,6 +262,21 @@ impl Actor {
         }
         end
     }
+}
+
+/// What is left to do when the task of an actor panicked: its store is dropped already, its processes are not ended.
+async fn abandoned(env: &PluginEnv, error: JoinError) -> End {
+    env.end_processes().await;
+    if error.is_cancelled() {
+        // The runtime is shutting down.
+        return End::Closed;
+    }
+    let reason = "the host itself failed while it served the plugin";
+    env.logger.log(
+        Level::Error,
+        &format!("the plugin's instance stopped: {reason}"),
+    );
+    End::Trapped(reason.into())
 }
 
 /// Takes jobs and drives them until the guest traps. wasmtime polls this future at every turn of the instance's loop, and at no time while a
@@ -335,14 +298,14 @@ async fn serve(
                     None => std::future::pending().await,
                 },
                 Some(done) = running.next(), if !running.is_empty() => done?,
-                () = pulse.probe.notified() => {}
+                () = pulse.probed() => {}
             }
         }
     };
     let mut work = std::pin::pin!(work);
     poll_fn(|context| {
         watchdog.reset();
-        pulse.turns.fetch_add(1, Ordering::Relaxed);
+        pulse.turn();
         work.as_mut().poll(context)
     })
     .await
@@ -364,6 +327,9 @@ fn explain(
         }
         Some(Trap::StackOverflow) => return "it used up its stack".into(),
         _ => {}
+    }
+    if let Some(ResourceTableError::Full) = error.downcast_ref() {
+        return format!("it holds more than {MAX_RESOURCES} things of the host");
     }
     if error.is::<I32Exit>() {
         return "it asked its process to exit".into();

@@ -48,6 +48,7 @@ mod engine;
 mod failure;
 mod file_references;
 pub mod grants;
+mod guards;
 mod host;
 mod instance;
 mod limits;

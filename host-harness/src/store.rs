@@ -2,13 +2,17 @@
 
 use crate::ctx::{Lanes, PluginEnv};
 use crate::engine::Engine;
-use crate::limits::{Limits, MemoryLimiter, Watchdog};
+use crate::guards::{MemoryLimiter, Watchdog};
+use crate::limits::Limits;
 use crate::stderr::Stderr;
 use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+/// Things of the host that one instance may hold at one time: files, processes, directories, callers, signals. A handle costs the guest four
+/// bytes, and the host up to two paths of the greatest length.
+pub(crate) const MAX_RESOURCES: usize = 10_000;
 /// Room for what goes with a message: names, records, lengths.
 const ENVELOPE_BYTES: usize = 64 << 10;
 
@@ -45,8 +49,10 @@ impl PluginState {
             .allow_tcp(false)
             .allow_udp(false)
             .build();
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(MAX_RESOURCES);
         let state = Self {
-            table: ResourceTable::new(),
+            table,
             limiter: MemoryLimiter::new(limits, env.memory.clone()),
             env,
             lanes: Lanes::new(limits),

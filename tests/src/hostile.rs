@@ -1,5 +1,6 @@
 //! A host with plugins in it that misbehave as they are told.
 
+use dsh_host::grants::{ProgramRequest, Programs};
 use dsh_host::{
     AgentSpec, CallRequest, CodeCache, Failure, Host, HostOptions, Level, Limits, LoadedComponent,
     LocalWorkspaces, LogSink, PluginRow, RowState, ToolResult, Workspaces,
@@ -65,21 +66,31 @@ pub async fn soon<T>(what: impl Future<Output = T>) -> T {
 
 /// Keeps the records of all plugins.
 #[derive(Default)]
-pub struct Records(Mutex<Vec<(String, Level, String)>>);
+pub struct Records {
+    kept: Mutex<Vec<(String, Level, String)>>,
+    fatal: Mutex<Option<String>>,
+}
 
 impl LogSink for Records {
     fn record(&self, plugin: &str, level: Level, message: &str) {
+        let fatal = self.fatal.lock().unwrap().as_deref() == Some(message);
+        assert!(!fatal, "as the test wants it");
         let record = (plugin.into(), level, message.into());
-        self.0.lock().unwrap().push(record);
+        self.kept.lock().unwrap().push(record);
     }
 }
 
 impl Records {
     /// All messages of one plugin so far.
     pub fn of(&self, plugin: &str) -> Vec<String> {
-        let records = self.0.lock().unwrap();
+        let records = self.kept.lock().unwrap();
         let own = records.iter().filter(|(of, _, _)| of == plugin);
         own.map(|(_, _, message)| message.clone()).collect()
+    }
+
+    /// Panics at this message from now on, as a faulty service of the host would.
+    pub fn panic_at(&self, message: &str) {
+        *self.fatal.lock().unwrap() = Some(message.into());
     }
 
     /// How often a plugin wrote this message.
@@ -145,7 +156,7 @@ impl Stage {
             component,
             config,
             limits,
-            programs: dsh_host::grants::Programs::None,
+            programs: Programs::None,
         }
     }
 
@@ -162,6 +173,16 @@ impl Stage {
         limits: Limits,
     ) -> Result<RowState, Failure> {
         soon(self.host.mount(self.row(id, config, limits))).await
+    }
+
+    /// Mounts a plugin that may run these programs.
+    pub async fn mount_with_programs(&self, id: &str, programs: Vec<ProgramRequest>) {
+        let row = PluginRow {
+            programs: Programs::Only(programs),
+            ..self.row(id, json!({}), limits())
+        };
+        let state = soon(self.host.mount(row)).await;
+        assert_eq!(state, Ok(RowState::Active));
     }
 
     /// Mounts a second plugin that only serves: its tool is `bystander`.

@@ -92,7 +92,9 @@ impl Decoder {
         let rest = self.buffer.get(self.start..).unwrap_or_default();
         let unscanned = rest.get(self.scanned..).unwrap_or_default();
         let Some(found) = find_terminator(unscanned) else {
-            if rest.len() > MAX_HEADER_BYTES {
+            // The last bytes may be the beginning of the terminator: the chunk may have been cut anywhere.
+            let begun = (1..TERMINATOR.len()).filter(|count| rest.ends_with(&TERMINATOR[..*count]));
+            if rest.len() - begun.max().unwrap_or(0) > MAX_HEADER_BYTES {
                 return Err(FrameError::HeaderTooLong);
             }
             self.scanned = rest.len().saturating_sub(TERMINATOR.len() - 1);

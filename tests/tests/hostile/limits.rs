@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Commits a misdeed while another plugin serves, and returns the reason that the host gives.
-async fn reason(arguments: Value, limits: Limits) -> String {
+pub async fn reason(arguments: Value, limits: Limits) -> String {
     let stage = Stage::new();
     stage.mount_bystander().await;
     stage

@@ -200,3 +200,26 @@ async fn no_more_calls_are_in_an_instance_than_the_limit() {
         assert!((Some(1)..=Some(3)).contains(&most), "{most:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_inside_the_host_costs_one_instance_and_no_plugin() {
+    let stage = Stage::new();
+    stage.mount_bystander().await;
+    stage.mount("bad", json!({})).await.unwrap();
+    stage.log.panic_at("xxxx");
+    assert_failure(
+        &failure(
+            stage
+                .call("act", json!({"do": "log-large", "bytes": 4}))
+                .await,
+        ),
+        codes::PLUGIN_TRAPPED,
+        "plugin \"bad\" stopped: the host itself failed while it served the plugin",
+    );
+    assert_eq!(
+        stage.echo("act").await["calls"],
+        1,
+        "the next call runs in a fresh instance"
+    );
+    assert_eq!(stage.echo("bystander").await["calls"], 1);
+}

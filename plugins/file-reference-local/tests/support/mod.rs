@@ -4,6 +4,7 @@
 
 pub mod local;
 pub mod memory;
+pub mod reference;
 pub mod run;
 pub mod tree;
 

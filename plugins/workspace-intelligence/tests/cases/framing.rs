@@ -127,6 +127,11 @@ fn case_006_a_terminated_header_beyond_the_bound_is_fatal() {
         Ok(vec!["[]".to_owned()]),
         "the bound itself is allowed"
     );
+    // Wherever the chunk ends, the terminator included.
+    for cut in MAX_HEADER_BYTES - 2..=MAX_HEADER_BYTES + 6 {
+        let (head, tail) = largest.as_bytes().split_at(cut);
+        assert_eq!(decode(9, &[head, tail]), Ok(vec!["[]".to_owned()]), "{cut}");
+    }
 }
 
 #[test]

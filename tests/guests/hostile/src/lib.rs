@@ -34,7 +34,9 @@ mod bindings {
 }
 
 mod files;
+mod handles;
 mod lifecycle;
+mod machine;
 mod misdeeds;
 mod tools;
 

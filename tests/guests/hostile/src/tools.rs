@@ -11,7 +11,9 @@ use crate::bindings::dsh::ctx::{timers, tools};
 use crate::bindings::exports::dsh::ctx::tool_provider::{
     self, CallCard, ToolCall, ToolDefinition, ToolError, ToolOutput,
 };
+use crate::handles::misuse;
 use crate::lifecycle::{agents, config, take_directory};
+use crate::machine::attempt;
 use crate::misdeeds::{commit, commit_async};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -169,7 +171,15 @@ impl tool_provider::Guest for Component {
                     return Ok(answer(json!({"events": count_events(&kept).await?})));
                 }
             }
-            misdeed => commit_async(misdeed).await,
+            other => {
+                if let Some(made) = misuse(other, &arguments, &signal) {
+                    return Ok(answer(made));
+                }
+                if let Some(outcome) = attempt(other, &arguments, &call.caller, &signal).await {
+                    return outcome.map(answer);
+                }
+                commit_async(other).await;
+            }
         }
         Ok(answer(json!({"did": verb})))
     }

@@ -1,0 +1,17 @@
+//! What the fuzzer runs. The targets are shared with `tests/tests/corpora.rs`, which replays every input that is kept.
+
+/// Pure parts of the host, taken from its sources: the host itself needs wasmtime, which the fuzzer need not build.
+#[path = "../../../host-harness/src/limits.rs"]
+pub mod limits;
+#[allow(dead_code, reason = "the host uses the rest")]
+#[path = "../../../host-harness/src/profile.rs"]
+pub mod profile;
+#[path = "../../../host-harness/src/schema/violations.rs"]
+mod violations;
+
+/// The host's judgement of arguments.
+pub mod schema {
+    pub use crate::violations::violations;
+}
+
+pub mod targets;
