@@ -19,7 +19,8 @@ use dsh_file_reference_local::suggest::suggest;
 use dsh_file_reference_local::workspace::{Kind, Outcome};
 use proptest::prelude::*;
 
-use support::memory::{self, Memory, memory};
+use support::memory::{self, memory};
+use support::reference::{self, Memory};
 
 fn paths(index: &Index) -> Vec<(String, Kind, bool)> {
     let path = |entry: usize| {
@@ -68,7 +69,7 @@ proptest! {
     fn ranking_the_index_is_ranking_whole_paths(tree in memory(), query in query(), limit in limit()) {
         let built = tree.build(u64::MAX, usize::MAX);
         let entries = tree.breadth_first(usize::MAX);
-        let expected = memory::rank(&entries, &query, usize::try_from(limit).unwrap());
+        let expected = reference::rank(&entries, &query, usize::try_from(limit).unwrap());
         prop_assert_eq!(ranked(&built.index, &query, limit), expected);
     }
 
@@ -81,7 +82,7 @@ proptest! {
         for entry in &mut entries {
             entry.path.insert_str(0, &prefix);
         }
-        let expected = memory::rank(&entries, &query, usize::try_from(limit).unwrap());
+        let expected = reference::rank(&entries, &query, usize::try_from(limit).unwrap());
         prop_assert_eq!(ranked(&index, &query, limit), expected);
     }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-pub use super::reference::{Memory, rank};
+use super::reference::Memory;
 
 /// Names in which cases, dots, astral characters and composition meet often.
 pub fn name() -> impl Strategy<Value = String> {

@@ -36,7 +36,7 @@ fn plainly(mut rest: &[u8], limit: usize) -> (Vec<Vec<u8>>, Option<FrameError>) 
         let mut named = None;
         for line in header.split("\r\n") {
             if let Some(colon) = line.find(':')
-                && line[..colon].trim().to_ascii_lowercase() == "content-length"
+                && line[..colon].trim().eq_ignore_ascii_case("content-length")
             {
                 named = Some(line[colon + 1..].trim());
                 break;

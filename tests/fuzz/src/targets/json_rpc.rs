@@ -144,7 +144,8 @@ pub fn json_rpc(data: &[u8]) {
         return;
     };
     let (mut whole, mut cut) = (Side::new(None), Side::new(Some(*seed)));
-    (whole.drain(), cut.drain());
+    whole.drain();
+    cut.drain();
     let mut in_step = true;
     for (now, line) in data.split(|byte| *byte == b'\n').enumerate() {
         let Some(step) = step(line) else { continue };

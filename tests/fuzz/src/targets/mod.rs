@@ -19,9 +19,12 @@ pub use session_log::session_log;
 pub use text_filter::text_filter;
 pub use uri::uri;
 
+/// What one target does with its input. It panics when something is wrong.
+pub type Target = fn(&[u8]);
+
 /// Every target by the name of its corpus.
 #[allow(dead_code, reason = "the fuzzer runs one target at a time")]
-pub const ALL: [(&str, fn(&[u8])); 8] = [
+pub const ALL: [(&str, Target); 8] = [
     ("arguments", arguments),
     ("framing", framing),
     ("json_rpc", json_rpc),
