@@ -17,6 +17,8 @@ pub mod real_tools;
 #[allow(missing_docs, reason = "the support of another crate's tests")]
 #[path = "../../host-harness/services/tests/support/rows.rs"]
 pub mod rows;
+#[cfg(unix)]
+pub mod symbols;
 #[allow(missing_docs, reason = "the support of another crate's tests")]
 #[path = "../../plugins/file-reference-local/tests/support/tree.rs"]
 pub mod tree;
