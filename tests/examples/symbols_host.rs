@@ -27,7 +27,8 @@ async fn main() {
     services.set_local_file_system(LocalFileSystem::new(workspace.clone()).unwrap());
     services.set_subprocess(Some(Arc::new(LocalSubprocess::new(Some(server.clone())))));
     agent(&host, AGENT, &workspace).await;
-    let servers = json!({"servers": {"server": {"command": server, "args": [script], "warmupMs": 0}}});
+    let servers =
+        json!({"servers": {"server": {"command": server, "args": [script], "warmupMs": 0}}});
     mount(&host, SYMBOLS, servers).await.unwrap();
     let request = dsh_host::CallRequest {
         agent: Some(AGENT.into()),

@@ -280,8 +280,10 @@ impl Journal {
 
     /// Waits until there are so many entries of an event.
     pub async fn until_noted(&self, event: &str, times: usize) {
-        self.until(&format!("{times} of {event}"), || self.of(event).len() >= times)
-            .await;
+        self.until(&format!("{times} of {event}"), || {
+            self.of(event).len() >= times
+        })
+        .await;
     }
 
     async fn until(&self, what: &str, reached: impl FnMut() -> bool) {

@@ -3,7 +3,7 @@
 //! The other end of every text here is a JavaScript program or a program written for one, and `serde_json` differs from `JSON` in three ways
 //! that real data meets: unpaired surrogate escapes, nesting below 128 levels, and how numbers are printed.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter};
 use std::borrow::Cow;
@@ -43,14 +43,26 @@ impl std::error::Error for ParseError {
 ///
 /// Bytes that are not UTF-8 and unpaired surrogate escapes become U+FFFD. Of equal keys the last one wins.
 pub fn parse(bytes: &[u8]) -> Result<Value, ParseError> {
-    let text = String::from_utf8_lossy(bytes);
-    let text = repair_surrogates(&text);
+    read(&text(bytes)?)
+}
+
+/// The text that [`parse`] reads, decoded and repaired, and known not to nest too deeply. It need not be JSON.
+pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ParseError> {
+    let text = match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => repair_surrogates(text),
+        Cow::Owned(text) => Cow::Owned(repair_surrogates(&text).into_owned()),
+    };
     if depth(text.as_bytes()) > MAX_DEPTH {
         return Err(ParseError::TooDeep);
     }
-    let mut reader = serde_json::Deserializer::from_str(&text);
+    Ok(text)
+}
+
+/// Reads one value from a [`text`], without a bound of its own on nesting.
+pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseError> {
+    let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    let value = serde::Deserialize::deserialize(&mut reader).map_err(ParseError::Syntax)?;
+    let value = T::deserialize(&mut reader).map_err(ParseError::Syntax)?;
     reader.end().map_err(ParseError::Syntax)?;
     Ok(value)
 }

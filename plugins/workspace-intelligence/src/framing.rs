@@ -37,8 +37,11 @@ pub fn encode(body: &str) -> Vec<u8> {
     frame
 }
 
+/// A buffer that is larger than this is given back once it has been read.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// Cuts a byte stream into message bodies. Buffers at most one message and the chunk that completed it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Decoder {
     max_body: usize,
     buffer: Vec<u8>,
@@ -65,8 +68,15 @@ impl Decoder {
     /// Appends what was read.
     pub fn push(&mut self, chunk: &[u8]) {
         // Consumed bytes are dropped once per chunk, so that many messages in one chunk cost one move in all.
+        if self.start == self.buffer.len() && self.buffer.capacity() > KEPT_BYTES {
+            self.buffer = Vec::new();
+        }
         self.buffer.drain(..self.start);
         self.start = 0;
+        // Of a long body all comes into one piece of memory: growing it by doubling would take up to three times as much.
+        if let Some(body) = self.body.filter(|body| *body > self.buffer.len()) {
+            self.buffer.reserve_exact(body - self.buffer.len());
+        }
         self.buffer.extend_from_slice(chunk);
     }
 

@@ -1,6 +1,9 @@
 //! JSON-RPC 2.0 messages as language servers send and expect them (SPEC 6).
 
-use dsh_guest_support::js_json;
+use crate::loose::{Leaf, Members, Object, skip};
+use dsh_guest_support::js_json::{self, ParseError};
+use serde::de::MapAccess;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// The method is unknown, or not offered.
@@ -33,12 +36,12 @@ impl std::fmt::Display for RpcError {
     }
 }
 
-/// The `result` of a reply; `None` when the reply has neither a result nor an error.
-pub type Reply = Result<Option<Value>, RpcError>;
+/// The `result` of a reply, as its text; `None` when the reply has neither a result nor an error.
+pub type Reply<'a> = Result<Option<&'a str>, RpcError>;
 
-/// A message from the server, sorted by what is to be done with it.
+/// A message from the server, sorted by what is to be done with it. Parameters and results are texts of JSON values: most are never looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Inbound {
+pub enum Inbound<'a> {
     /// The server waits for a reply that carries this very id, a number or a string.
     Request {
         /// To be echoed.
@@ -46,49 +49,78 @@ pub enum Inbound {
         /// What is asked.
         method: String,
         /// `null` when absent.
-        params: Value,
+        params: &'a str,
     },
     /// Nothing is expected.
     Notification {
         /// What happened.
         method: String,
         /// `null` when absent.
-        params: Value,
+        params: &'a str,
     },
     /// The reply to the request with this number.
     Response {
         /// Our number.
         id: u64,
         /// What the server answered.
-        reply: Reply,
+        reply: Reply<'a>,
     },
     /// Neither of these; skipped (SPEC 6.2).
     Ignored,
 }
 
+#[derive(Default)]
+struct Message<'a> {
+    /// Told apart from an id that is `null`.
+    id: Option<Value>,
+    method: Leaf<'a>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Value,
+}
+
+impl<'de> Members<'de> for Message<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, access: &mut A) -> Result<(), A::Error> {
+        match key {
+            "id" => self.id = Some(access.next_value()?),
+            "method" => self.method = access.next_value()?,
+            "params" => self.params = Some(access.next_value()?),
+            "result" => self.result = Some(access.next_value()?),
+            "error" => self.error = access.next_value()?,
+            _ => skip(access)?,
+        }
+        Ok(())
+    }
+}
+
 /// Sorts a message. The `jsonrpc` member is not looked at: servers leave it out.
-pub fn classify(message: Value) -> Inbound {
-    let Value::Object(mut message) = message else {
-        return Inbound::Ignored;
+///
+/// # Errors
+/// The text is no JSON value.
+pub fn classify(text: &str) -> Result<Inbound<'_>, ParseError> {
+    let Object::Found(message) = js_json::read::<Object<Message<'_>>>(text)? else {
+        return Ok(Inbound::Ignored);
     };
-    let id = message.remove("id");
-    if let Some(Value::String(method)) = message.remove("method") {
-        let params = message.remove("params").unwrap_or(Value::Null);
-        return match id {
+    if let Leaf::Text(method) = message.method {
+        let (method, params) = (
+            method.into_owned(),
+            message.params.map_or("null", RawValue::get),
+        );
+        return Ok(match message.id {
             None => Inbound::Notification { method, params },
             Some(id @ (Value::Number(_) | Value::String(_))) => {
                 Inbound::Request { id, method, params }
             }
             Some(_) => Inbound::Ignored,
-        };
+        });
     }
-    match id.as_ref().and_then(our_id) {
+    Ok(match message.id.as_ref().and_then(our_id) {
         Some(id) => Inbound::Response {
             id,
-            reply: reply_of(message),
+            reply: reply_of(message.error, message.result.map(RawValue::get)),
         },
         None => Inbound::Ignored,
-    }
+    })
 }
 
 /// Our ids are positive integers; a server may write one as `1.0`.
@@ -98,18 +130,16 @@ fn our_id(id: &Value) -> Option<u64> {
     whole.then_some(number as u64)
 }
 
-fn reply_of(mut message: Map<String, Value>) -> Reply {
-    match message.remove("error") {
-        Some(Value::Object(mut error)) => {
-            let code = error.get("code").and_then(Value::as_i64);
-            let message = match error.remove("message") {
-                Some(Value::String(text)) => text,
-                _ => NO_MESSAGE.to_owned(),
-            };
-            Err(RpcError { code, message })
-        }
-        _ => Ok(message.remove("result")),
-    }
+fn reply_of(error: Value, result: Option<&str>) -> Reply<'_> {
+    let Value::Object(mut error) = error else {
+        return Ok(result);
+    };
+    let code = error.get("code").and_then(Value::as_i64);
+    let message = match error.remove("message") {
+        Some(Value::String(text)) => text,
+        _ => NO_MESSAGE.to_owned(),
+    };
+    Err(RpcError { code, message })
 }
 
 /// A request of ours. Without `params` the member is left out, because `null` is no legal value (SPEC 6.4).

@@ -14,6 +14,7 @@ pub mod glob;
 pub mod handshake;
 pub mod jsonrpc;
 pub mod languages;
+pub mod loose;
 pub mod machine;
 pub mod merge;
 pub mod normalise;

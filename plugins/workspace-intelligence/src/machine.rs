@@ -6,10 +6,11 @@
 use crate::failure::Loss;
 use crate::framing::{self, Decoder, FrameError};
 use crate::handshake::{self, HandshakeError};
-use crate::jsonrpc::{self, Inbound, Reply, object};
+use crate::jsonrpc::{self, Inbound, Reply, RpcError, object};
+use crate::normalise::{self, Symbols};
 use crate::server_requests::{Answers, registered_symbol_ids, unregistered_symbol_ids};
 use crate::warmup::Warmup;
-use dsh_guest_support::js_json;
+use dsh_guest_support::js_json::{self, ParseError};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -32,6 +33,9 @@ pub struct Setup {
     /// The longest warm-up, in milliseconds; 0 for none.
     pub warmup_ms: u32,
 }
+
+/// What a server answered to a query.
+pub type Answer = Result<Symbols, RpcError>;
 
 #[derive(Debug)]
 enum State {
@@ -60,7 +64,7 @@ enum State {
 pub struct Machine {
     state: State,
     /// The answer to the query, until it is fetched. It outlives the connection: what was complete before a breach counts.
-    reply: Option<Reply>,
+    reply: Option<Answer>,
     decoder: Decoder,
     answers: Answers,
     warmup: Warmup,
@@ -106,33 +110,39 @@ impl Machine {
 
     /// Takes in what the server wrote at the time `now`, in milliseconds. Complete messages before a breach of the protocol still count.
     pub fn receive(&mut self, chunk: &[u8], now: u64) {
-        self.decoder.push(chunk);
+        // Taken out for the while, because messages are read where they lie.
+        let mut decoder = std::mem::take(&mut self.decoder);
+        decoder.push(chunk);
         while !matches!(self.state, State::Lost(_)) {
-            let message = match self.decoder.next_body() {
-                Ok(None) => return,
-                Ok(Some(body)) => {
-                    js_json::parse(body).map_err(|error| FrameError::NotJson(error.to_string()))
-                }
+            let taken_in = match decoder.next_body() {
+                Ok(None) => break,
+                Ok(Some(body)) => self
+                    .take_in(body, now)
+                    .map_err(|error| FrameError::NotJson(error.to_string())),
                 Err(error) => Err(error),
             };
-            match message {
-                Ok(message) => self.dispatch(jsonrpc::classify(message), now),
-                Err(error) => self.lose(error.into()),
+            if let Err(error) = taken_in {
+                self.lose(error.into());
             }
         }
+        self.decoder = decoder;
     }
 
-    fn dispatch(&mut self, message: Inbound, now: u64) {
-        match message {
-            Inbound::Request { id, method, params } => self.answer(&id, &method, &params),
+    fn take_in(&mut self, body: &[u8], now: u64) -> Result<(), ParseError> {
+        let text = js_json::text(body)?;
+        match jsonrpc::classify(&text)? {
+            Inbound::Request { id, method, params } => {
+                self.answer(&id, &method, &js_json::read(params)?);
+            }
             Inbound::Notification { method, params } => {
                 if method == "$/progress" {
-                    self.warmup.progress(&params, now);
+                    self.warmup.progress(&js_json::read(params)?, now);
                 }
             }
-            Inbound::Response { id, reply } => self.settle(id, reply, now),
+            Inbound::Response { id, reply } => self.settle(id, reply, now)?,
             Inbound::Ignored => {}
         }
+        Ok(())
     }
 
     fn answer(&mut self, id: &Value, method: &str, params: &Value) {
@@ -156,25 +166,32 @@ impl Machine {
     }
 
     /// A reply to anything but the one request that is awaited is late or made up, and changes nothing.
-    fn settle(&mut self, id: u64, reply: Reply, now: u64) {
+    fn settle(&mut self, id: u64, reply: Reply<'_>, now: u64) -> Result<(), ParseError> {
         match self.state {
-            State::Starting if id == self.initialize_id => self.end_handshake(reply, now),
+            State::Starting if id == self.initialize_id => self.end_handshake(reply, now)?,
             State::InFlight { id: awaited } if id == awaited => {
-                self.reply = Some(reply);
+                self.reply = Some(match reply {
+                    Ok(result) => Ok(normalise::symbols(result)?),
+                    Err(error) => Err(error),
+                });
                 self.state = State::Ready;
             }
             State::Cancelling { id: awaited } if id == awaited => self.state = State::Ready,
             State::ShutdownSent { id: awaited } if id == awaited => self.state = State::ShutDown,
             _ => {}
         }
+        Ok(())
     }
 
-    fn end_handshake(&mut self, reply: Reply, now: u64) {
-        self.initialize_answered = true;
+    fn end_handshake(&mut self, reply: Reply<'_>, now: u64) -> Result<(), ParseError> {
         let read = match reply {
-            Ok(result) => handshake::read_result(result.as_ref()),
+            Ok(result) => {
+                let result: Option<Value> = result.map(js_json::read).transpose()?;
+                handshake::read_result(result.as_ref())
+            }
             Err(error) => Err(HandshakeError::Refused(error.to_string())),
         };
+        self.initialize_answered = true;
         match read {
             Ok(announces_symbols) => {
                 self.announces_symbols = announces_symbols;
@@ -184,6 +201,7 @@ impl Machine {
             }
             Err(error) => self.state = State::Refused(error),
         }
+        Ok(())
     }
 
     /// The connection is gone. The first reason stands.
@@ -249,7 +267,7 @@ impl Machine {
     }
 
     /// Fetches the answer to the query, once it is there.
-    pub fn take_reply(&mut self) -> Option<Reply> {
+    pub fn take_reply(&mut self) -> Option<Answer> {
         self.reply.take()
     }
 

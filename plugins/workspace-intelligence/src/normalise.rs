@@ -3,9 +3,13 @@
 //! Both shapes of LSP are read by one set of rules, and one entry that breaks them fails the whole answer: a silently shortened list would
 //! tell the model that something does not exist.
 
+use crate::loose::{Leaf, Members, Object, skip};
 use crate::symbol::{Position, Range, Symbol};
 use crate::uri;
-use serde_json::{Map, Value};
+use dsh_guest_support::js_json::{self, ParseError};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
 
 /// The largest line, column or kind, LSP's `uinteger`.
 const MAX_INTEGER: f64 = 2_147_483_647.0;
@@ -30,75 +34,207 @@ pub enum MalformedAnswer {
 }
 
 /// The symbols of one answer, in the server's order.
-pub fn symbols(result: Option<Value>) -> Result<Vec<Symbol>, MalformedAnswer> {
+pub type Symbols = Result<Vec<Symbol>, MalformedAnswer>;
+
+/// Reads a result, the text of a JSON value.
+///
+/// # Errors
+/// It is no JSON after all.
+pub fn symbols(result: Option<&str>) -> Result<Symbols, ParseError> {
     match result {
-        None => Err(MalformedAnswer::NoResult),
-        Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(entries)) => entries
-            .into_iter()
-            .enumerate()
-            .map(|(index, entry)| {
-                symbol(entry).map_err(|problem| MalformedAnswer::Entry { index, problem })
-            })
-            .collect(),
-        Some(_) => Err(MalformedAnswer::NotAList),
+        None => Ok(Err(MalformedAnswer::NoResult)),
+        Some(text) => js_json::read(text).map(|Answer(symbols)| symbols),
     }
 }
 
-fn symbol(entry: Value) -> Result<Symbol, &'static str> {
-    let Value::Object(mut entry) = entry else {
+struct Answer(Symbols);
+
+impl<'de> Deserialize<'de> for Answer {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_any(AnswerVisitor).map(Answer)
+    }
+}
+
+struct AnswerVisitor;
+
+impl<'de> Visitor<'de> for AnswerVisitor {
+    type Value = Symbols;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Ok(Vec::new()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Err(MalformedAnswer::NotAList))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Err(MalformedAnswer::NotAList))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Err(MalformedAnswer::NotAList))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Err(MalformedAnswer::NotAList))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Err(MalformedAnswer::NotAList))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+        IgnoredAny.visit_map(members)?;
+        Ok(Err(MalformedAnswer::NotAList))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut symbols = Vec::new();
+        while let Some(entry) = entries.next_element::<Object<Entry>>()? {
+            match symbol(entry) {
+                Ok(symbol) => symbols.push(symbol),
+                Err(problem) => {
+                    IgnoredAny.visit_seq(entries)?;
+                    let index = symbols.len();
+                    return Ok(Err(MalformedAnswer::Entry { index, problem }));
+                }
+            }
+        }
+        Ok(Ok(symbols))
+    }
+}
+
+#[derive(Default)]
+struct Entry<'a> {
+    name: Leaf<'a>,
+    kind: Leaf<'a>,
+    location: Object<Location<'a>>,
+    container_name: Leaf<'a>,
+}
+
+impl<'de> Members<'de> for Entry<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, access: &mut A) -> Result<(), A::Error> {
+        match key {
+            "name" => self.name = access.next_value()?,
+            "kind" => self.kind = access.next_value()?,
+            "location" => self.location = access.next_value()?,
+            "containerName" => self.container_name = access.next_value()?,
+            _ => skip(access)?,
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Location<'a> {
+    uri: Leaf<'a>,
+    range: Object<Ends<'a>>,
+}
+
+impl<'de> Members<'de> for Location<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, access: &mut A) -> Result<(), A::Error> {
+        match key {
+            "uri" => self.uri = access.next_value()?,
+            "range" => self.range = access.next_value()?,
+            _ => skip(access)?,
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Ends<'a> {
+    start: Object<Place<'a>>,
+    end: Object<Place<'a>>,
+}
+
+impl<'de> Members<'de> for Ends<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, access: &mut A) -> Result<(), A::Error> {
+        match key {
+            "start" => self.start = access.next_value()?,
+            "end" => self.end = access.next_value()?,
+            _ => skip(access)?,
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Place<'a> {
+    line: Leaf<'a>,
+    character: Leaf<'a>,
+}
+
+impl<'de> Members<'de> for Place<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, access: &mut A) -> Result<(), A::Error> {
+        match key {
+            "line" => self.line = access.next_value()?,
+            "character" => self.character = access.next_value()?,
+            _ => skip(access)?,
+        }
+        Ok(())
+    }
+}
+
+fn symbol(entry: Object<Entry<'_>>) -> Result<Symbol, &'static str> {
+    let Object::Found(entry) = entry else {
         return Err("not an object");
     };
-    let Some(Value::String(name)) = entry.remove("name") else {
+    let Leaf::Text(name) = entry.name else {
         return Err("name must be a string");
     };
-    let kind = entry
-        .get("kind")
-        .and_then(integer)
+    let kind = integer(&entry.kind)
         .filter(|kind| *kind >= 1)
         .ok_or("kind must be a positive integer")?;
-    let Some(Value::Object(mut location)) = entry.remove("location") else {
+    let Object::Found(location) = entry.location else {
         return Err("location must be an object");
     };
-    let Some(Value::String(raw_uri)) = location.remove("uri") else {
+    let Leaf::Text(raw_uri) = location.uri else {
         return Err("location.uri must be a string");
     };
-    let range = match location.get("range") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(found)) => Some(range(found)?),
-        Some(_) => return Err("location.range must be an object"),
+    let range = match location.range {
+        Object::Missing | Object::Null => None,
+        Object::Found(ends) => Some(range(&ends)?),
+        Object::Other => return Err("location.range must be an object"),
     };
-    let container_name = match entry.remove("containerName") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(container)) => Some(container).filter(|container| !container.is_empty()),
-        Some(_) => return Err("containerName must be a string"),
+    let container_name = match entry.container_name {
+        Leaf::Missing | Leaf::Null => None,
+        Leaf::Text(container) => Some(container).filter(|container| !container.is_empty()),
+        Leaf::Number(_) | Leaf::Other => return Err("containerName must be a string"),
     };
     Ok(Symbol {
-        name,
+        name: name.into_owned(),
         kind,
         uri: uri::canonical(&raw_uri),
         range,
-        container_name,
+        container_name: container_name.map(Cow::into_owned),
     })
 }
 
-fn range(found: &Map<String, Value>) -> Result<Range, &'static str> {
-    let at = |end: &str| {
-        let place = found.get(end)?;
-        Some(Position {
-            line: place.get("line").and_then(integer)?,
-            character: place.get("character").and_then(integer)?,
-        })
+fn range(ends: &Ends<'_>) -> Result<Range, &'static str> {
+    let at = |end: &Object<Place<'_>>| match end {
+        Object::Found(place) => Some(Position {
+            line: integer(&place.line)?,
+            character: integer(&place.character)?,
+        }),
+        _ => None,
     };
-    match (at("start"), at("end")) {
+    match (at(&ends.start), at(&ends.end)) {
         (Some(start), Some(end)) => Ok(Range { start, end }),
         _ => Err("location.range must hold four non-negative integers"),
     }
 }
 
 /// A non-negative integer; `1.0` is one.
-fn integer(value: &Value) -> Option<u32> {
-    let number = value.as_f64()?;
+fn integer(value: &Leaf<'_>) -> Option<u32> {
+    let Leaf::Number(number) = *value else {
+        return None;
+    };
     let fits = number.fract() == 0.0 && (0.0..=MAX_INTEGER).contains(&number);
     fits.then_some(number as u32)
 }

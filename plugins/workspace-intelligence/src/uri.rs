@@ -4,7 +4,26 @@ use std::fmt::Write as _;
 
 /// The canonical spelling of a URI. What is no well-formed `file:` URI comes back as it is. Idempotent.
 pub fn canonical(uri: &str) -> String {
+    if is_plainly_canonical(uri) {
+        return uri.to_owned();
+    }
     canonical_file(uri).unwrap_or_else(|| uri.to_owned())
+}
+
+/// Whether there is nothing to do: no authority, no escape, no dot segment, no drive. Most URIs are so, and there may be very many.
+fn is_plainly_canonical(uri: &str) -> bool {
+    let Some(path) = uri.strip_prefix("file://") else {
+        return false;
+    };
+    path.starts_with('/')
+        && path.bytes().all(is_plain)
+        && !path.contains("/.")
+        && drive_letter(path).is_none()
+}
+
+/// What is not encoded in a path.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte)
 }
 
 fn canonical_file(uri: &str) -> Option<String> {
@@ -108,7 +127,7 @@ fn upper_case_drive(mut path: String) -> String {
 fn encode(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
+        if is_plain(byte) {
             out.push(char::from(byte));
         } else {
             // Writing to a string cannot fail.

@@ -74,12 +74,17 @@ impl Server {
             "body" => frame(text()),
             "write" => write(text().as_bytes()),
             "bytes" => write(&serde_json::from_value::<Vec<u8>>(what.clone()).expect("bytes")),
-            "stderr" => std::io::stderr().write_all(text().as_bytes()).expect("written"),
+            "stderr" => std::io::stderr()
+                .write_all(text().as_bytes())
+                .expect("written"),
             "flood" => flood(number()),
             "await" => self.wait_for(Path::new(text())),
             "helper" => self.start_helper(text()),
             "become" => {
-                let error = std::process::Command::new("/bin/sh").arg("-c").arg(text()).exec();
+                let error = std::process::Command::new("/bin/sh")
+                    .arg("-c")
+                    .arg(text())
+                    .exec();
                 panic!("{error}");
             }
             "unlink" => std::fs::remove_file(text()).expect("removed"),
@@ -108,8 +113,12 @@ impl Server {
     }
 
     fn start_helper(&self, script: &str) {
-        let helper = std::process::Command::new("/bin/sh").arg("-c").arg(script).spawn();
-        self.journal.note("helper", &json!(helper.expect("a shell").id()));
+        let helper = std::process::Command::new("/bin/sh")
+            .arg("-c")
+            .arg(script)
+            .spawn();
+        self.journal
+            .note("helper", &json!(helper.expect("a shell").id()));
     }
 }
 
@@ -148,7 +157,10 @@ fn nested(message: &Value, levels: u64) -> String {
     let symbol = format!(
         r#"{{"name":"Deep","kind":5,"location":{{"uri":"file:///deep.rs"}},"data":{data}}}"#
     );
-    format!(r#"{{"jsonrpc":"2.0","id":{},"result":[{symbol}]}}"#, message["id"])
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{},"result":[{symbol}]}}"#,
+        message["id"]
+    )
 }
 
 /// Lines of 16 bytes, so that a test can say what the last ones are.

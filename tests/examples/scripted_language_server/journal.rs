@@ -25,7 +25,11 @@ impl Journal {
             .find(|number| {
                 let mut claim = self.path.clone().into_os_string();
                 claim.push(format!(".{number}"));
-                OpenOptions::new().write(true).create_new(true).open(claim).is_ok()
+                OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .open(claim)
+                    .is_ok()
             })
             .expect("there are more numbers");
         let cwd = std::env::current_dir().expect("a working directory");
@@ -33,7 +37,10 @@ impl Journal {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let args: Vec<String> = std::env::args().skip(2).collect();
-        self.note("start", &json!({"cwd": cwd, "env": env, "args": args, "number": number}));
+        self.note(
+            "start",
+            &json!({"cwd": cwd, "env": env, "args": args, "number": number}),
+        );
         number
     }
 

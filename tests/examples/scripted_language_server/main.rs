@@ -28,7 +28,9 @@ use std::path::Path;
 
 fn main() {
     dsh_services::subprocess::maybe_run_supervisor();
-    let text = std::env::args().nth(1).expect("usage: scripted_language_server SCRIPT");
+    let text = std::env::args()
+        .nth(1)
+        .expect("usage: scripted_language_server SCRIPT");
     let script: Value = serde_json::from_str(&text).expect("the script is JSON");
     let journal = Journal::open(Path::new(script["journal"].as_str().expect("a journal")));
     let number = journal.begin();

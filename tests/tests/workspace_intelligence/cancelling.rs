@@ -21,13 +21,19 @@ async fn case_105_a_reason_that_is_no_error_is_told_as_an_abort_and_handed_back(
         AbortReason::CallerValue(json!("stop")),
         AbortReason::CallerValue(Value::Null),
         AbortReason::CallerValue(json!({"code": 5})),
-        AbortReason::CallerError(Failure { name: None, code: None, message: "enough".into() }),
+        AbortReason::CallerError(Failure {
+            name: None,
+            code: None,
+            message: "enough".into(),
+        }),
     ]
     .into_iter()
     .enumerate()
     {
         let call = desk.begin("Gear");
-        desk.journal("server").until_got("workspace/symbol", round + 1).await;
+        desk.journal("server")
+            .until_got("workspace/symbol", round + 1)
+            .await;
         call.abort(reason.clone());
         let result = call.result().await;
         assert_eq!(result.text(), "Error: tool call aborted");
@@ -41,7 +47,8 @@ async fn case_105_a_reason_that_is_no_error_is_told_as_an_abort_and_handed_back(
 async fn cases_099_101_a_server_that_heeds_a_cancel_is_kept_and_another_replaced() {
     for (heeds, processes) in [(true, 1), (false, 2)] {
         let desk = Desk::new().await;
-        desk.mount_scripted(json!([silent(heeds), answering(&["Gear"])])).await;
+        desk.mount_scripted(json!([silent(heeds), answering(&["Gear"])]))
+            .await;
         let journal = desk.journal("server");
         let call = desk.begin("Gear");
         journal.until_got("workspace/symbol", 1).await;
@@ -137,7 +144,16 @@ async fn case_120_unmounting_removes_the_tool_first_and_ends_running_and_queued_
     }
     soon(unmounting).await.unwrap().unwrap();
     let methods = journal.methods();
-    assert_eq!(methods.iter().filter(|method| *method == "workspace/symbol").count(), 1);
-    assert!(!methods.contains(&"$/cancelRequest".to_owned()), "{methods:?}");
+    assert_eq!(
+        methods
+            .iter()
+            .filter(|method| *method == "workspace/symbol")
+            .count(),
+        1
+    );
+    assert!(
+        !methods.contains(&"$/cancelRequest".to_owned()),
+        "{methods:?}"
+    );
     assert!(!exists(journal.pids()[0]));
 }

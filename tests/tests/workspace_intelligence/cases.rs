@@ -19,7 +19,9 @@ fn sources(directory: &Path, found: &mut Vec<String>) {
 
 /// The numbers that a test's name carries: `case_105_…`, `cases_051_052_058_…`.
 fn numbers(name: &str) -> Vec<usize> {
-    let rest = name.strip_prefix("case_").or_else(|| name.strip_prefix("cases_"));
+    let rest = name
+        .strip_prefix("case_")
+        .or_else(|| name.strip_prefix("cases_"));
     let parts = rest.unwrap_or_default().split('_');
     parts.map_while(|part| part.parse().ok()).collect()
 }
@@ -28,7 +30,10 @@ fn numbers(name: &str) -> Vec<usize> {
 fn each_case_of_the_specification_has_a_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut texts = Vec::new();
-    sources(&root.join("../plugins/workspace-intelligence/tests"), &mut texts);
+    sources(
+        &root.join("../plugins/workspace-intelligence/tests"),
+        &mut texts,
+    );
     sources(&root.join("tests/workspace_intelligence"), &mut texts);
     let mut tests: BTreeMap<usize, usize> = BTreeMap::new();
     for text in &texts {
@@ -47,8 +52,13 @@ fn each_case_of_the_specification_has_a_test() {
             }
         }
     }
-    let missing: Vec<usize> = (1..=CASES).filter(|case| !tests.contains_key(case)).collect();
+    let missing: Vec<usize> = (1..=CASES)
+        .filter(|case| !tests.contains_key(case))
+        .collect();
     assert_eq!(missing, [0; 0], "cases without a test");
-    let unknown: Vec<usize> = tests.into_keys().filter(|case| !(1..=CASES).contains(case)).collect();
+    let unknown: Vec<usize> = tests
+        .into_keys()
+        .filter(|case| !(1..=CASES).contains(case))
+        .collect();
     assert_eq!(unknown, [0; 0], "tests for cases that there are not");
 }

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
 async fn refusal(desk: &Desk, server: Value) -> Failure {
-    let refused = desk.mount(&[("ok", json!({"command": "/bin/sh"})), ("server", server)]).await;
+    let refused = desk
+        .mount(&[("ok", json!({"command": "/bin/sh"})), ("server", server)])
+        .await;
     let failure = refused.expect_err("it is no program");
     assert!(desk.host.row(SYMBOLS).await.is_none());
     assert_eq!(tool_names(&desk.host), Vec::<String>::new());
@@ -23,14 +25,26 @@ async fn case_135_what_is_no_program_is_a_load_error() {
     for (command, reason) in [
         ("./server".to_owned(), "relative"),
         ("bin/server".to_owned(), "relative"),
-        ("no-such-language-server".to_owned(), "was not found on PATH"),
-        (desk.path().join("absent").display().to_string(), "is not an executable file"),
-        (desk.path().display().to_string(), "is not an executable file"),
+        (
+            "no-such-language-server".to_owned(),
+            "was not found on PATH",
+        ),
+        (
+            desk.path().join("absent").display().to_string(),
+            "is not an executable file",
+        ),
+        (
+            desk.path().display().to_string(),
+            "is not an executable file",
+        ),
         (plain.display().to_string(), "is not an executable file"),
     ] {
         let failure = refusal(&desk, json!({"command": command})).await;
         let text = failure.to_string();
-        assert!(text.starts_with("workspace-intelligence: servers.server.command: "), "{text}");
+        assert!(
+            text.starts_with("workspace-intelligence: servers.server.command: "),
+            "{text}"
+        );
         assert!(text.contains(reason) && text.contains(&command), "{text}");
     }
 }
@@ -44,9 +58,15 @@ async fn case_135_the_path_of_the_server_is_searched_and_no_other() {
     let mut server = desk.server("server", json!([answering(&["Gear"])]));
     server["command"] = json!("my-language-server");
     let failure = refusal(&desk, server.clone()).await;
-    assert!(failure.message.contains("was not found on PATH"), "{failure}");
+    assert!(
+        failure.message.contains("was not found on PATH"),
+        "{failure}"
+    );
     server["env"] = json!({"PATH": format!("/nonexistent:{}", bin.display())});
-    assert_eq!(desk.mount(&[("server", server)]).await, Ok(RowState::Active));
+    assert_eq!(
+        desk.mount(&[("server", server)]).await,
+        Ok(RowState::Active)
+    );
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
     desk.unmount().await.unwrap();
 
@@ -54,7 +74,10 @@ async fn case_135_the_path_of_the_server_is_searched_and_no_other() {
     let program = bin.join("my-language-server");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o644)).unwrap();
     let failure = refusal(&desk, json!({"command": program})).await;
-    assert!(failure.message.contains("is not an executable file"), "{failure}");
+    assert!(
+        failure.message.contains("is not an executable file"),
+        "{failure}"
+    );
 }
 
 #[tokio::test]
@@ -89,16 +112,25 @@ async fn case_136_the_configured_environment_arrives_and_credentials_of_the_host
     ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(env, expected);
-    assert_eq!(start[0]["args"], json!(["--stdio", "$HOME", "a b", "", "ü"]));
+    assert_eq!(
+        start[0]["args"],
+        json!(["--stdio", "$HOME", "a b", "", "ü"])
+    );
     desk.unmount().await.unwrap();
 }
 
 #[tokio::test]
 async fn only_what_the_row_was_granted_can_be_started() {
     let desk = Desk::new().await;
-    let mut row = desk.row(&[("server", desk.server("server", json!([answering(&["Gear"])])))]);
+    let mut row = desk.row(&[(
+        "server",
+        desk.server("server", json!([answering(&["Gear"])])),
+    )]);
     row.programs = Programs::None;
     let refused = desk.host.mount(row).await.expect_err("nothing is granted");
-    assert!(refused.message.contains("servers.server.command"), "{refused}");
+    assert!(
+        refused.message.contains("servers.server.command"),
+        "{refused}"
+    );
     assert_eq!(desk.journal("server").entries(), Vec::<Value>::new());
 }

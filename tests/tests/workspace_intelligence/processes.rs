@@ -7,7 +7,11 @@ use std::process::{Command, Stdio};
 
 /// Waits for the end of processes that nobody here has started.
 async fn until_gone(pids: &[i32]) {
-    eventually(|| format!("{pids:?} are gone"), || !pids.iter().any(|pid| exists(*pid))).await;
+    eventually(
+        || format!("{pids:?} are gone"),
+        || !pids.iter().any(|pid| exists(*pid)),
+    )
+    .await;
 }
 
 fn helper_of(entry: &[Value]) -> i32 {
@@ -28,7 +32,10 @@ async fn case_111_a_flood_on_standard_error_is_kept_to_its_tail() {
         "workspace symbol search failed: 1 failed, 0 unsupported; server: language server exited with code 3: 000000006249999"
     );
     let logged = desk.log.lines();
-    let warning = logged.iter().find(|line| line.contains("exited with code 3")).unwrap();
+    let warning = logged
+        .iter()
+        .find(|line| line.contains("exited with code 3"))
+        .unwrap();
     assert!(
         warning.ends_with("standard error: 6249997\n000000006249998\n000000006249999"),
         "{warning}"
@@ -40,7 +47,10 @@ async fn case_111_a_flood_on_standard_error_is_kept_to_its_tail() {
 
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
@@ -66,7 +76,8 @@ async fn case_113_a_helper_that_leaves_the_group_and_holds_the_output_cannot_hol
     let mut run = answering(&["Gear"]);
     run["initialized"] = json!([{"helper": away}]);
     run["workspace/symbol"] = json!([{"exit": 9}]);
-    desk.mount_scripted(json!([run, answering(&["Gear"])])).await;
+    desk.mount_scripted(json!([run, answering(&["Gear"])]))
+        .await;
     // The leader dies in the query, the helper keeps its pipes: the loss is noticed all the same.
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
     let helper = helper_of(&desk.journal("server").of("helper"));
@@ -86,8 +97,14 @@ async fn case_114_a_program_that_is_deleted_after_the_mount_fails_and_is_tried_i
     std::fs::remove_file(&copy).unwrap();
     for _ in 0..2 {
         let failure = failure(desk.ask("Gear").await);
-        assert!(failure.is("WORKSPACE_SYMBOL_PROVIDER_FAILED"), "{failure:?}");
-        assert!(failure.message.contains("could not be started"), "{failure}");
+        assert!(
+            failure.is("WORKSPACE_SYMBOL_PROVIDER_FAILED"),
+            "{failure:?}"
+        );
+        assert!(
+            failure.message.contains("could not be started"),
+            "{failure}"
+        );
     }
     std::fs::copy(scripted_server(), &copy).unwrap();
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
@@ -97,7 +114,8 @@ async fn case_114_a_program_that_is_deleted_after_the_mount_fails_and_is_tried_i
 #[tokio::test]
 async fn case_106_a_process_that_is_killed_in_a_query_is_replaced() {
     let desk = Desk::new().await;
-    desk.mount_scripted(json!([{"workspace/symbol": [{"kill": true}]}, answering(&["Gear"])])).await;
+    desk.mount_scripted(json!([{"workspace/symbol": [{"kill": true}]}, answering(&["Gear"])]))
+        .await;
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
     let pids = desk.journal("server").pids();
     assert_eq!(pids.len(), 2);
@@ -108,10 +126,14 @@ async fn case_106_a_process_that_is_killed_in_a_query_is_replaced() {
 
 #[tokio::test]
 async fn cases_109_110_a_server_that_closes_a_pipe_and_lives_on_is_replaced() {
-    for script in ["exec >&-; while :; do sleep 1; done", "exec <&-; sleep 1; exec cat /dev/zero"] {
+    for script in [
+        "exec >&-; while :; do sleep 1; done",
+        "exec <&-; sleep 1; exec cat /dev/zero",
+    ] {
         let desk = Desk::new().await;
         let run = json!({"workspace/symbol": [{"become": script}]});
-        desk.mount_scripted(json!([run, answering(&["Gear"])])).await;
+        desk.mount_scripted(json!([run, answering(&["Gear"])]))
+            .await;
         assert_eq!(names(desk.ask("Gear").await), ["Gear"], "{script}");
         let pids = desk.journal("server").pids();
         desk.unmount().await.unwrap();
@@ -126,7 +148,8 @@ async fn case_040_a_server_that_writes_before_it_reads_does_not_get_stuck() {
     let ask = json!({"send": {"id": text, "method": "custom/thing"}});
     let actions = json!([{"repeat": 128, "do": [ask]}, {"reply": [symbol("Gear")]}]);
     let desk = Desk::new().await;
-    desk.mount_scripted(json!([{"workspace/symbol": actions}])).await;
+    desk.mount_scripted(json!([{"workspace/symbol": actions}]))
+        .await;
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
     desk.journal("server").until_got("<reply>", 128).await;
     desk.unmount().await.unwrap();
@@ -151,10 +174,15 @@ async fn case_115_a_server_that_ignores_everything_is_killed_in_time() {
 async fn case_128_a_host_that_is_killed_leaves_no_process() {
     let place = tempfile::tempdir().unwrap();
     let program = scripted_server().with_file_name("symbols_host");
-    assert!(program.exists(), "{} is missing: run the whole of `cargo test`", program.display());
+    assert!(
+        program.exists(),
+        "{} is missing: run the whole of `cargo test`",
+        program.display()
+    );
     for round in 0..5 {
         let journal = place.path().join(format!("{round}.journal"));
-        let helper = json!([{"helper": "trap '' TERM; setsid sleep 1000 & while :; do sleep 1; done"}]);
+        let helper =
+            json!([{"helper": "trap '' TERM; setsid sleep 1000 & while :; do sleep 1; done"}]);
         let run = json!({"initialized": helper, "workspace/symbol": [{"hang": true}]});
         let mut host = Command::new(&program)
             .arg(place.path())
@@ -194,16 +222,25 @@ fn is_running(pid: i32) -> bool {
 async fn case_127_a_trap_takes_the_processes_along_and_the_next_call_works() {
     let desk = Desk::new().await;
     let huge = json!([{"symbols": 60_000}]);
-    let server = desk.server("server", json!([{"workspace/symbol": huge}, answering(&["Gear"])]));
+    let server = desk.server(
+        "server",
+        json!([{"workspace/symbol": huge}, answering(&["Gear"])]),
+    );
     let mut row = desk.row(&[("server", server)]);
     row.limits.memory = 8 << 20;
     soon(desk.host.mount(row)).await.unwrap();
     let failure = failure(desk.ask("Gear").await);
     assert!(failure.is("PLUGIN_TRAPPED"), "{failure:?}");
-    assert!(failure.message.contains("memory limit of 8 MiB"), "{failure}");
+    assert!(
+        failure.message.contains("memory limit of 8 MiB"),
+        "{failure}"
+    );
     let pid = desk.journal("server").pids()[0];
     assert!(!exists(pid), "the process of the instance that trapped");
-    assert_eq!(dsh_tests::hosts::tool_names(&desk.host), ["workspace_symbol"]);
+    assert_eq!(
+        dsh_tests::hosts::tool_names(&desk.host),
+        ["workspace_symbol"]
+    );
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
     desk.unmount().await.unwrap();
 }

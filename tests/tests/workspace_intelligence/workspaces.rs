@@ -34,7 +34,8 @@ async fn case_086_two_workspaces_are_asked_side_by_side() {
         run["workspace/symbol"] = json!([{"await": wait}, answer]);
         run
     };
-    desk.mount_scripted(json!([run(first.path()), run(second.path())])).await;
+    desk.mount_scripted(json!([run(first.path()), run(second.path())]))
+        .await;
     let calls = [desk.begin("Gear"), desk.begin_as("other", "Gear", None)];
     desk.journal("server").until_noted("await", 2).await;
     second.open();
@@ -73,7 +74,11 @@ async fn case_087_odd_names_reach_the_server_as_node_spells_them() {
         assert_eq!(sent["rootUri"], uri, "{name}");
         assert_eq!(sent["workspaceFolders"][0]["uri"], uri, "{name}");
         let started = desk.journal("server").of("start");
-        assert_eq!(started.last().unwrap()["cwd"], json!(desk.path().join(name)), "{name}");
+        assert_eq!(
+            started.last().unwrap()["cwd"],
+            json!(desk.path().join(name)),
+            "{name}"
+        );
     }
     desk.unmount().await.unwrap();
 }
@@ -92,10 +97,18 @@ async fn cases_084_088_a_workspace_that_is_none_or_is_gone_is_told() {
     let file = desk.path().join("file");
     std::fs::write(&file, "").unwrap();
     std::os::unix::fs::symlink("loop", desk.path().join("loop")).unwrap();
-    for (id, path) in [("file", "file"), ("missing", "missing"), ("loop", "loop"), ("below", "file/below")] {
+    for (id, path) in [
+        ("file", "file"),
+        ("missing", "missing"),
+        ("loop", "loop"),
+        ("below", "file/below"),
+    ] {
         agent(&desk.host, id, &desk.path().join(path)).await;
         let refused = failure(desk.ask_as(id, "Gear").await);
-        assert!(refused.is("WORKSPACE_SYMBOL_WORKSPACE_INVALID"), "{id}: {refused:?}");
+        assert!(
+            refused.is("WORKSPACE_SYMBOL_WORKSPACE_INVALID"),
+            "{id}: {refused:?}"
+        );
     }
     assert_eq!(desk.journal("server").pids(), [pid]);
     soon(desk.unmount()).await.unwrap();

@@ -7,9 +7,8 @@ use super::stop::{Stop, StopReason};
 use super::workspace::Workspace;
 use crate::config::ServerConfig;
 use crate::failure::{Loss, ProviderFailure};
-use crate::jsonrpc::{METHOD_NOT_FOUND, Reply};
-use crate::machine::{Machine, Setup};
-use crate::normalise;
+use crate::jsonrpc::METHOD_NOT_FOUND;
+use crate::machine::{Answer, Machine, Setup};
 use crate::retry;
 use crate::symbol::Symbol;
 use std::cell::{Cell, RefCell};
@@ -243,10 +242,7 @@ impl<H: Host> Instance<H> {
         let mut pauses = retry::PAUSES_MS.iter();
         loop {
             match self.request(query, stop).await? {
-                Ok(result) => {
-                    return normalise::symbols(result)
-                        .map_err(|error| Trouble::Failed(error.into()));
-                }
+                Ok(symbols) => return symbols.map_err(|error| Trouble::Failed(error.into())),
                 Err(error) if error.code == Some(METHOD_NOT_FOUND) => {
                     return Err(Trouble::Unsupported);
                 }
@@ -260,7 +256,7 @@ impl<H: Host> Instance<H> {
         }
     }
 
-    async fn request(self: &Rc<Self>, query: &str, stop: &Stop) -> Result<Reply, Trouble> {
+    async fn request(self: &Rc<Self>, query: &str, stop: &Stop) -> Result<Answer, Trouble> {
         self.machine.borrow_mut().query(query);
         self.bell.ring();
         let settled = self.bell.until(|| {

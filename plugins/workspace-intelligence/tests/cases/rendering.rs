@@ -141,9 +141,9 @@ fn every_answer_fits_the_declared_schema() {
     let schema: Value =
         serde_json::from_str(dsh_workspace_intelligence::render::OUTPUT_SCHEMA).unwrap();
     let mut with_range = bare("Gear");
-    with_range.range =
-        dsh_workspace_intelligence::normalise::symbols(Some(json!([symbol("x", 1)]))).unwrap()[0]
-            .range;
+    let answer = json!([symbol("x", 1)]).to_string();
+    let symbols = dsh_workspace_intelligence::normalise::symbols(Some(&answer)).unwrap();
+    with_range.range = symbols.unwrap()[0].range;
     with_range.container_name = Some("in".to_owned());
     let counts = ProviderCounts {
         succeeded: 1,

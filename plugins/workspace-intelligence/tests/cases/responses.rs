@@ -1,7 +1,7 @@
 //! SPEC 20, cases 22 to 31: ids and responses.
 
 use crate::support::*;
-use dsh_workspace_intelligence::jsonrpc::{Inbound, classify};
+use dsh_workspace_intelligence::jsonrpc::{Inbound, RpcError, classify};
 use serde_json::{Value, json};
 
 /// A server that answers queries like this.
@@ -189,35 +189,70 @@ fn a_message_is_sorted_by_what_is_to_be_done_with_it() {
     let request = |id: Value| Inbound::Request {
         id,
         method: "m".to_owned(),
-        params: Value::Null,
+        params: "null",
     };
-    assert_eq!(
-        classify(json!({"method": "m", "id": "a"})),
-        request(json!("a"))
-    );
-    assert_eq!(
-        classify(json!({"method": "m", "id": 1.5})),
-        request(json!(1.5))
-    );
-    let notification = Inbound::Notification {
+    let notification = |params| Inbound::Notification {
         method: "m".to_owned(),
-        params: json!([1]),
+        params,
     };
-    assert_eq!(
-        classify(json!({"method": "m", "params": [1]})),
-        notification
-    );
-    let response = Inbound::Response {
-        id: 1,
-        reply: Ok(Some(Value::Null)),
+    let response = |reply| Inbound::Response { id: 1, reply };
+    let error = |code, message: &str| {
+        let message = message.to_owned();
+        response(Err(RpcError { code, message }))
     };
-    assert_eq!(classify(json!({"id": 1.0, "result": null})), response);
-    for ignored in [
-        json!({"method": "m", "id": null}),
-        json!({"method": 5}),
-        json!({}),
-        json!({"id": true}),
+    let fallback = "the language server reported an error without a message";
+    for (text, expected) in [
+        (r#"{"method":"m","id":"a"}"#, request(json!("a"))),
+        (r#"{"id":1.5,"method":"m"}"#, request(json!(1.5))),
+        (r#"{"method":"m"}"#, notification("null")),
+        (
+            r#"{"method":"m","params": [1, 2] }"#,
+            notification("[1, 2]"),
+        ),
+        (
+            r#"{"params":1,"method":"\u006d","params":2}"#,
+            notification("2"),
+        ),
+        (r#" {"id":1.0,"result":null} "#, response(Ok(Some("null")))),
+        (
+            r#"{"id":1,"method":5,"result":[ ]}"#,
+            response(Ok(Some("[ ]"))),
+        ),
+        (r#"{"id":1}"#, response(Ok(None))),
+        (
+            r#"{"id":1,"error":null,"result":1}"#,
+            response(Ok(Some("1"))),
+        ),
+        (
+            r#"{"id":1,"error":{"code":-3,"message":"no"},"result":1}"#,
+            error(Some(-3), "no"),
+        ),
+        (
+            r#"{"id":1,"error":{"code":0.5,"message":7}}"#,
+            error(None, fallback),
+        ),
+        (r#"{"method":"m","id":null}"#, Inbound::Ignored),
+        (r#"{"method":5}"#, Inbound::Ignored),
+        ("{}", Inbound::Ignored),
+        (r#"{"id":true}"#, Inbound::Ignored),
+        (r#"[{"id":1,"result":1}]"#, Inbound::Ignored),
+        ("null", Inbound::Ignored),
+        ("-1", Inbound::Ignored),
+        ("1e3", Inbound::Ignored),
+        ("false", Inbound::Ignored),
+        ("\"x\"", Inbound::Ignored),
     ] {
-        assert_eq!(classify(ignored), Inbound::Ignored);
+        assert_eq!(classify(text).unwrap(), expected, "{text}");
+    }
+    for text in [
+        "",
+        "{",
+        r#"{"a":1,}"#,
+        "[1] 2",
+        r#"{"params":[}"#,
+        r#"{"x":nul}"#,
+        "{1:2}",
+    ] {
+        assert!(classify(text).is_err(), "{text}");
     }
 }

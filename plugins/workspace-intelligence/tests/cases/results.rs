@@ -6,7 +6,9 @@ use dsh_workspace_intelligence::symbol::{Symbol, kind_name};
 use serde_json::{Value, json};
 
 fn one(entry: Value) -> Result<Symbol, MalformedAnswer> {
-    symbols(Some(json!([entry]))).map(|mut list| list.remove(0))
+    let answer = json!([entry]).to_string();
+    let symbols = symbols(Some(&answer)).expect("it is JSON");
+    symbols.map(|mut list| list.remove(0))
 }
 
 fn problem(entry: Value) -> String {
