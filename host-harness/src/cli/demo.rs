@@ -1,7 +1,7 @@
 //! `dsh-host demo`.
 
 use super::session::{AGENT, MountedRow, Session, Where};
-use super::{Outcome, Stop, complete, demo_history, prompt, style};
+use super::{Outcome, Stop, complete, demo_history, demo_symbols, prompt, style};
 use clap::Args;
 use dsh_host::{AbortSignal, permissions};
 use std::io::Write;
@@ -81,8 +81,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         "Everything else is out of reach: there is no import for it. `dsh-host plugins` shows the limits."
     )?;
 
-    heading(&mut out, "What the third needs")?;
-    needs(&mut out)?;
+    heading(&mut out, "Symbols (dsh-workspace-intelligence)")?;
+    demo_symbols::show(&mut out, &session).await?;
     drop(out);
     session.close().await
 }
@@ -145,34 +145,4 @@ fn sandbox(out: &mut impl Write, row: &MountedRow) -> std::io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-fn needs(out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "dsh-workspace-intelligence (tool workspace_symbol) needs a language server in its configuration."
-    )?;
-    for (server, found) in language_servers() {
-        let place = found.map_or("not found".into(), |path| path.display().to_string());
-        writeln!(out, "    {server:<28} {place}")?;
-    }
-    Ok(())
-}
-
-/// The language servers that the demo looks for, and where on `PATH` they are.
-fn language_servers() -> Vec<(&'static str, Option<std::path::PathBuf>)> {
-    let servers = [
-        "rust-analyzer",
-        "clangd",
-        "gopls",
-        "pyright-langserver",
-        "typescript-language-server",
-    ];
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let find = |name: &str| {
-        std::env::split_paths(&path)
-            .map(|directory| directory.join(name))
-            .find(|candidate| candidate.is_file())
-    };
-    servers.map(|server| (server, find(server))).into()
 }

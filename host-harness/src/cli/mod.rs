@@ -6,6 +6,7 @@ mod call;
 mod complete;
 mod demo;
 mod demo_history;
+mod demo_symbols;
 mod export;
 mod history;
 mod plugins;

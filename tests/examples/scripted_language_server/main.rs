@@ -23,7 +23,7 @@ mod journal;
 
 use journal::Journal;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 fn main() {
