@@ -49,6 +49,17 @@ fuzz target seconds="600":
 # Licences, sources and banned crates.
 deny:
     cargo deny check bans licenses sources
+# The language servers that tests drive. rust-analyzer is a component of rustup.
+tools:
+    npm ci --prefix tests/tools
+    python3 -m venv tests/tools/venv
+    tests/tools/venv/bin/pip install --require-hashes --only-binary :all: -r tests/tools/requirements.txt
+    rustup component add rust-analyzer
+
+# What the sandbox adds to a language server.
+bench-symbols:
+    cargo build --release --example scripted_language_server
+    cargo bench --bench workspace_symbol
 
 # Everything, with the pinned ripgrep.
 test-tools:

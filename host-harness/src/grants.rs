@@ -6,6 +6,7 @@ use dsh_services::subprocess::{
 };
 use serde_json::Value;
 use std::fmt;
+use std::time::Duration;
 
 /// One program that a plugin may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct ProgramRequest {
     pub arguments: ArgumentRule,
     /// The environment that the configuration sets.
     pub env: Vec<(String, String)>,
+    /// The longest time that the configuration gives the plugin to end it.
+    pub ending: Duration,
 }
 
 /// Which arguments a program may be given.
@@ -86,6 +89,7 @@ pub fn requests(plugin: &str, config: &Value) -> Vec<ProgramRequest> {
                 .map(String::from),
             arguments: ArgumentRule::SearchOneFile,
             env: Vec::new(),
+            ending: Duration::ZERO,
         }],
         _ => servers(config),
     }
@@ -118,6 +122,7 @@ fn servers(config: &Value) -> Vec<ProgramRequest> {
             path: None,
             arguments: ArgumentRule::Exact(args),
             env,
+            ending: ending(server),
         })
     };
     servers
@@ -125,6 +130,14 @@ fn servers(config: &Value) -> Vec<ProgramRequest> {
         .flat_map(|servers| servers.values())
         .filter_map(request)
         .collect()
+}
+
+/// A cancelled query has its grace, the server has its time to shut down, and its process tree has the grace once more. Values that are no
+/// numbers are left to the plugin, which refuses them.
+fn ending(server: &Value) -> Duration {
+    let of = |key: &str, default: u64| server.get(key).and_then(Value::as_u64).unwrap_or(default);
+    let grace = of("killGraceMs", 2_000);
+    Duration::from_millis(of("shutdownTimeoutMs", 5_000).saturating_add(grace.saturating_mul(2)))
 }
 
 /// Looks the programs up, once, and makes the grants of one mounted plugin.
@@ -189,6 +202,7 @@ mod tests {
             ]
         );
         assert_eq!(found[0].env, [("X".to_owned(), "1".to_owned())]);
+        assert_eq!(found[0].ending, Duration::from_secs(9));
         assert_eq!(requests("dsh-workspace-intelligence", &Value::Null), []);
         assert_eq!(
             requests("dsh-file-reference-local", &json!({"servers": []})),

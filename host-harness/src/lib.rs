@@ -52,6 +52,7 @@ mod guards;
 mod host;
 mod instance;
 mod limits;
+mod mountings;
 mod permissions;
 mod plugin;
 mod plugin_tool;

@@ -4,10 +4,11 @@
 use crate::agents::Agent;
 use crate::component::LoadedComponent;
 use crate::ctx::PluginEnv;
-use crate::failure::Failure;
+use crate::failure::{Failure, codes};
 use crate::grants::{ProgramRequest, Programs};
 use crate::host::Host;
 use crate::limits::Limits;
+use crate::mountings::Mountings;
 use crate::plugin::{self, Manifest, Plugin};
 use crate::plugin_tool;
 use crate::registry::{Registration, Scope};
@@ -57,7 +58,10 @@ pub enum RowState {
 
 /// All rows of one host.
 #[derive(Default)]
-pub(crate) struct Rows(RwLock<BTreeMap<String, Arc<Row>>>);
+pub(crate) struct Rows {
+    rows: RwLock<BTreeMap<String, Arc<Row>>>,
+    mountings: Mountings,
+}
 
 #[derive(Default)]
 struct Row {
@@ -77,6 +81,8 @@ enum State {
     Active {
         plugin: Arc<Plugin>,
         tools: Option<Registration>,
+        /// Which services it was given.
+        on: Vec<u64>,
     },
     Pending(Vec<String>),
     Failed(Failure),
@@ -96,7 +102,7 @@ impl Rows {
     async fn reserve(&self, id: &str) -> Result<Change<'_>, Failure> {
         let row = Arc::new(Row::default());
         let turn = row.turn.clone().lock_owned().await;
-        let mut rows = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = self.rows.write().unwrap_or_else(PoisonError::into_inner);
         if rows.contains_key(id) {
             return Err(Failure::host(
                 "ROW_DUPLICATE",
@@ -144,18 +150,18 @@ impl Rows {
     }
 
     fn find(&self, id: &str) -> Option<Arc<Row>> {
-        let rows = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
         rows.get(id).cloned()
     }
 
     fn ids(&self) -> Vec<String> {
-        let rows = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
         rows.keys().cloned().collect()
     }
 
     /// The plugins that are applied, in the order of their rows' identifiers.
     pub(crate) fn active(&self) -> Vec<(String, Arc<Plugin>)> {
-        let rows = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
         let plugin = |row: &Row| {
             row.look(|standing| match &standing.state {
                 State::Active { plugin, .. } => Some(plugin.clone()),
@@ -193,7 +199,11 @@ impl Change<'_> {
 impl Drop for Change<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            let mut rows = self.rows.0.write().unwrap_or_else(PoisonError::into_inner);
+            let mut rows = self
+                .rows
+                .rows
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
             rows.remove(&self.id);
         }
     }
@@ -210,7 +220,7 @@ impl State {
 
     async fn deactivate(self) -> Result<(), Failure> {
         match self {
-            Self::Active { plugin, tools } => {
+            Self::Active { plugin, tools, .. } => {
                 drop(tools);
                 plugin.dispose().await
             }
@@ -227,6 +237,19 @@ impl Host {
     /// The identifier is taken, the plugin refuses its configuration, one of its tools cannot be registered, or it traps. Nothing of it is
     /// left then.
     pub async fn mount(&self, row: PluginRow) -> Result<RowState, Failure> {
+        let mounting = self.rows().mountings.begin(&row.id);
+        let id = row.id.clone();
+        tokio::select! {
+            biased;
+            mounted = self.mount_row(row) => mounted,
+            () = mounting.stopped() => Err(Failure::host(
+                codes::PLUGIN_DISPOSED,
+                format!("row \"{id}\" was unmounted while it was being mounted"),
+            )),
+        }
+    }
+
+    async fn mount_row(&self, row: PluginRow) -> Result<RowState, Failure> {
         let change = self.rows().reserve(&row.id).await?;
         let manifest = self.describe(&row.id, &row.component, &row.limits).await?;
         let state = self.activate(&row, &manifest).await?;
@@ -252,13 +275,18 @@ impl Host {
         plugin::describe(self.engine(), component, limits, env).await
     }
 
-    /// Unmounts a plugin: first its tools are removed, then it is disposed; when the future resolves nothing of it is left.
+    /// Unmounts a plugin: first its tools are removed, then it is disposed; when the future resolves nothing of it is left. A mount under way is
+    /// given up.
     ///
     /// # Errors
     /// There is no such row, or the plugin reported a failure; it is gone all the same.
     pub async fn unmount(&self, id: &str) -> Result<(), Failure> {
-        let (_change, standing) = self.rows().change(id).await?;
-        standing.state.deactivate().await
+        let given_up = self.rows().mountings.stop(Some(id));
+        match self.rows().change(id).await {
+            Ok((_change, standing)) => standing.state.deactivate().await,
+            Err(_) if given_up => Ok(()),
+            Err(unknown) => Err(unknown),
+        }
     }
 
     /// Mounts a row anew with another configuration. The old instance is wholly gone before the new one begins; when the new configuration is
@@ -283,13 +311,15 @@ impl Host {
     }
 
     /// Lets rows follow the services: pending ones whose services have come are applied, active ones whose required services have gone are
-    /// unloaded and wait.
+    /// unloaded and wait, and those of which one was replaced are applied anew.
     pub async fn settle(&self) {
         let settling = self.rows().ids().into_iter().map(async |id| {
             let out_of_step = |standing: &Standing| {
                 let missing = self.services().missing(&standing.manifest.required);
                 match &standing.state {
-                    State::Active { .. } => !missing.is_empty(),
+                    State::Active { on, .. } => {
+                        *on != self.services().versions(&standing.manifest.required)
+                    }
                     State::Pending(known) => *known != missing,
                     State::Failed(_) => missing.is_empty(),
                 }
@@ -322,6 +352,7 @@ impl Host {
 
     /// Unmounts everything, in no particular order.
     pub async fn shutdown(&self) {
+        self.rows().mountings.stop(None);
         let unmounting = self.rows().ids().into_iter().map(async |id| {
             if let Ok((_change, standing)) = self.rows().change(&id).await {
                 self.unload(&id, standing.state).await;
@@ -383,8 +414,11 @@ impl Host {
             self.log_warning(&row.id, &format!("waiting for {}", missing.join(", ")));
             return Ok(State::Pending(missing));
         }
-        let env = self.env(&row.id, &row.limits, row.programs.under(&row.config));
-        let (limits, config) = (row.limits.clone(), row.config.clone());
+        let on = self.services().versions(&manifest.required);
+        let programs = row.programs.under(&row.config);
+        let limits = row.limits.covering(&programs);
+        let env = self.env(&row.id, &limits, programs);
+        let config = row.config.clone();
         let plugin =
             Arc::new(Plugin::mount(self.engine(), &row.component, limits, env, config).await?);
         let tools = async {
@@ -398,7 +432,7 @@ impl Host {
             self.registry().register(Scope::Global, tools).map(Some)
         };
         match tools.await {
-            Ok(tools) => Ok(State::Active { plugin, tools }),
+            Ok(tools) => Ok(State::Active { plugin, tools, on }),
             Err(failure) => {
                 // What the plugin reports while it is taken down again says less than why.
                 let _ = plugin.dispose().await;

@@ -47,6 +47,8 @@ struct Present {
     spill: Option<Arc<SpillGuard>>,
     /// The local file service again, to grant it the directories of agents.
     confined: Option<LocalFileSystem>,
+    /// How often each of the first three was set.
+    versions: [u64; 3],
 }
 
 /// Which services there are now.
@@ -72,6 +74,7 @@ impl Services {
         self.change(|present| {
             present.fs = service;
             present.confined = None;
+            present.versions[0] += 1;
         });
     }
 
@@ -84,17 +87,24 @@ impl Services {
         self.change(|present| {
             present.fs = Some(Arc::new(service.clone()));
             present.confined = Some(service);
+            present.versions[0] += 1;
         });
     }
 
     /// Provides `ctx.subprocess`, or withdraws it.
     pub fn set_subprocess(&self, service: Option<Arc<dyn Subprocess>>) {
-        self.change(|present| present.subprocess = service);
+        self.change(|present| {
+            present.subprocess = service;
+            present.versions[1] += 1;
+        });
     }
 
     /// Provides `ctx.sessionQuery`, or withdraws it.
     pub fn set_session_query(&self, service: Option<Arc<dyn SessionQuery>>) {
-        self.change(|present| present.session_query = service);
+        self.change(|present| {
+            present.session_query = service;
+            present.versions[2] += 1;
+        });
     }
 
     /// Provides the judgement of spill files, or withdraws it. Without it no spill file may be searched.
@@ -154,6 +164,17 @@ impl Services {
             _ => false,
         };
         required.iter().filter(|name| !has(name)).cloned().collect()
+    }
+
+    /// Numbers that change when one of these services is replaced, withdrawn or provided.
+    pub(crate) fn versions(&self, required: &[String]) -> Vec<u64> {
+        let version = |name: &String| match name.as_str() {
+            names::FS => self.read(|present| present.versions[0]),
+            names::SUBPROCESS => self.read(|present| present.versions[1]),
+            names::SESSION_QUERY => self.read(|present| present.versions[2]),
+            _ => 0,
+        };
+        required.iter().map(version).collect()
     }
 
     pub(crate) fn directory(&self, cwd: Option<&str>) -> Directory {

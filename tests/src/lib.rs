@@ -17,6 +17,9 @@ pub mod real_tools;
 #[allow(missing_docs, reason = "the support of another crate's tests")]
 #[path = "../../host-harness/services/tests/support/rows.rs"]
 pub mod rows;
+pub mod real_servers;
+#[cfg(target_os = "linux")]
+pub mod residue;
 #[cfg(unix)]
 pub mod symbols;
 #[allow(missing_docs, reason = "the support of another crate's tests")]

@@ -3,8 +3,8 @@
 
 use dsh_host::codes;
 use dsh_tests::hostile::{PATIENCE, Stage, failure, limits, soon};
+use dsh_tests::residue::{descriptors, status_kib, threads};
 use serde_json::json;
-use std::fs;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -16,28 +16,8 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn threads() -> Vec<String> {
-    let tasks = fs::read_dir("/proc/self/task").unwrap();
-    // A thread may end between the listing and the reading.
-    tasks
-        .filter_map(|task| fs::read_to_string(task.unwrap().path().join("comm")).ok())
-        .map(|name| name.trim().to_owned())
-        .collect()
-}
-
 fn tickers() -> usize {
     threads().iter().filter(|name| *name == "dsh-epoch").count()
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-fn status_kib(key: &str) -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with(key)).unwrap();
-    let number = line.split_whitespace().nth(1).unwrap();
-    number.parse().unwrap()
 }
 
 fn wait_until(what: &str, mut reached: impl FnMut() -> bool) {

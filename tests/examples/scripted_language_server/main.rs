@@ -23,6 +23,7 @@ mod journal;
 
 use journal::Journal;
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -40,7 +41,11 @@ fn main() {
         .or_else(|| runs.last())
         .cloned()
         .unwrap_or(json!({}));
-    let server = actions::Server { journal, run };
+    let server = actions::Server {
+        journal,
+        run,
+        made: RefCell::default(),
+    };
     server.handle("start", &Value::Null);
     let mut input = BufReader::new(std::io::stdin());
     while let Some(message) = read(&mut input) {

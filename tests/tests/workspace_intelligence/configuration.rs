@@ -54,7 +54,8 @@ async fn case_135_the_path_of_the_server_is_searched_and_no_other() {
     let desk = Desk::new().await;
     let bin = desk.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
-    std::fs::copy(scripted_server(), bin.join("my-language-server")).unwrap();
+    let program = bin.join("my-language-server");
+    std::os::unix::fs::symlink(scripted_server(), &program).unwrap();
     let mut server = desk.server("server", json!([answering(&["Gear"])]));
     server["command"] = json!("my-language-server");
     let failure = refusal(&desk, server.clone()).await;
@@ -71,7 +72,8 @@ async fn case_135_the_path_of_the_server_is_searched_and_no_other() {
     desk.unmount().await.unwrap();
 
     // Found, and no program any more when it is looked at again.
-    let program = bin.join("my-language-server");
+    std::fs::remove_file(&program).unwrap();
+    std::fs::write(&program, "").unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o644)).unwrap();
     let failure = refusal(&desk, json!({"command": program})).await;
     assert!(

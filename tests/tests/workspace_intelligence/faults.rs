@@ -304,6 +304,7 @@ async fn a_server_that_is_asked_while_it_waits_for_us_is_answered() {
     });
     desk.mount_scripted(json!([run])).await;
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
+    desk.journal("server").until_got("<reply>", 2).await;
     let replies = desk.journal("server").of("got");
     let replies: Vec<_> = replies
         .iter()

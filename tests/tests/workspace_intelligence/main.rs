@@ -15,4 +15,5 @@ mod examples;
 mod faults;
 mod mounting;
 mod processes;
+mod real;
 mod workspaces;

@@ -73,6 +73,11 @@ impl Host for Imports {
             env: entries(&spec.env),
         };
         let process = subprocess::spawn(spec).await.map_err(message)?;
+        if process.pid().is_none() {
+            // Only the end of such a process says why it was not started, and it has no pipes to be taken.
+            let reason = process.done().await.map_err(message);
+            return Err(reason.map_or_else(|reason| reason, |_| "there is no process".to_owned()));
+        }
         let (writer, reader) = wit_stream::new();
         let input = Input {
             writer,
