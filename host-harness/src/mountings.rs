@@ -44,8 +44,11 @@ impl Mountings {
 impl Mounting<'_> {
     /// Resolves when the mount is to be given up.
     pub(crate) async fn stopped(&self) {
-        // The sender is this very value's, so the wait ends by the flag alone.
-        let _ = self.stop.subscribe().wait_for(|stop| *stop).await;
+        let mut stop = self.stop.subscribe();
+        if stop.wait_for(|stop| *stop).await.is_err() {
+            // Never: the sender is this very value's.
+            std::future::pending::<()>().await;
+        }
     }
 }
 

@@ -226,7 +226,8 @@ fn answer(
     };
     let symbols = output.value["symbols"]
         .as_array()
-        .map_or(&[][..], Vec::as_slice);
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     for symbol in symbols.iter().take(SHOWN) {
         let text = |key: &str| symbol[key].as_str().unwrap_or_default();
         let place = text("uri").strip_prefix("file://").unwrap_or(text("uri"));
@@ -297,7 +298,11 @@ fn name_to_ask_for(root: &Path, known: &Known) -> Option<String> {
     let mut directories = VecDeque::from([root.to_owned()]);
     let mut seen = 0;
     while let Some(directory) = directories.pop_front() {
-        let mut entries: Vec<_> = std::fs::read_dir(directory).ok()?.flatten().collect();
+        // What cannot be read is passed over.
+        let Ok(listing) = std::fs::read_dir(directory) else {
+            continue;
+        };
+        let mut entries: Vec<_> = listing.flatten().collect();
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             seen += 1;
