@@ -289,6 +289,27 @@ fn the_demo_runs_anywhere_with_nothing_installed() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn the_demo_says_which_language_server_it_looked_for_and_what_became_of_it() {
+    let place = Place::new();
+    place.write("Cargo.toml", b"");
+    place.write("src/main.rs", b"pub struct Widget;\n");
+    let bin = place.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let demo = || Run::of(place.command(&["demo"]).env("PATH", &bin).output().unwrap());
+    let shown = demo().success();
+    assert!(shown.contains("rust-analyzer is not on PATH"), "{shown}");
+
+    // One that ends at once.
+    std::os::unix::fs::symlink("/bin/false", bin.join("rust-analyzer")).unwrap();
+    let run = demo();
+    assert_eq!(run.code, Some(0), "{run:?}");
+    for expected in ["asked for Widget", "exited with code 1"] {
+        assert!(run.stdout.contains(expected), "{expected}: {run:?}");
+    }
+}
+
 #[test]
 fn measurements_are_numbers() {
     let place = Place::new();
