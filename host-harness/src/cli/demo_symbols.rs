@@ -141,11 +141,10 @@ pub(crate) async fn show(out: &mut impl Write, session: &Session) -> Outcome {
         return Ok(());
     };
     // Written before the wait, so that it is plain what is waited for.
+    let command = [&[known.program], known.args].concat().join(" ");
     writeln!(
         out,
-        "{} {}, asked for {}{name}{}:",
-        known.program,
-        known.args.join(" "),
+        "{command}, asked for {}{name}{}:",
         style::NAME,
         style::RESET
     )?;

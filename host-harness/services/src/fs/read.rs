@@ -31,6 +31,8 @@ impl Place<'_> {
             false => self.directory.symlink_metadata(self.way),
         };
         match metadata {
+            // A granted directory stays open, and can so be looked at after it was removed.
+            Ok(metadata) if is_removed(&metadata) => Ok(None),
             Ok(metadata) => Ok(Some(FsInfo {
                 version: version(&metadata),
                 kind: kind(metadata.file_type()),
@@ -175,6 +177,16 @@ fn kind(file_type: FileType) -> NodeKind {
     } else {
         NodeKind::Other
     }
+}
+
+#[cfg(unix)]
+fn is_removed(metadata: &Metadata) -> bool {
+    cap_std::fs::MetadataExt::nlink(metadata) == 0
+}
+
+#[cfg(not(unix))]
+fn is_removed(_: &Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]

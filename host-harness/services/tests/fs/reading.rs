@@ -77,6 +77,15 @@ async fn a_missing_tail_resolves_and_has_no_metadata() {
 }
 
 #[tokio::test]
+async fn a_granted_directory_that_is_removed_has_no_metadata() {
+    let fixture = fixture();
+    let root = fixture.target(".").await;
+    assert!(fixture.files.stat(&root).await.unwrap().is_some());
+    std::fs::remove_dir_all(&fixture.root).unwrap();
+    assert_eq!(fixture.files.stat(&root).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn stat_follows_links_and_lstat_does_not() {
     let fixture = fixture();
     symlink("a.txt", fixture.root.join("link")).unwrap();
