@@ -13,13 +13,13 @@ pub mod golden;
 pub mod history;
 pub mod hostile;
 pub mod hosts;
+pub mod real_servers;
 pub mod real_tools;
+#[cfg(target_os = "linux")]
+pub mod residue;
 #[allow(missing_docs, reason = "the support of another crate's tests")]
 #[path = "../../host-harness/services/tests/support/rows.rs"]
 pub mod rows;
-pub mod real_servers;
-#[cfg(target_os = "linux")]
-pub mod residue;
 #[cfg(unix)]
 pub mod symbols;
 #[allow(missing_docs, reason = "the support of another crate's tests")]

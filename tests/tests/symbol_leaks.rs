@@ -50,9 +50,9 @@ async fn rounds(desk: &Desk, count: usize) {
 }
 
 /// Kills the server in the middle of a request; its successor answers.
-async fn kills(desk: &Desk, count: usize) {
+async fn kills(desk: &Desk, series: &str, count: usize) {
     for round in 0..count {
-        let id = format!("kill-{round}");
+        let id = format!("{series}-{round}");
         let helper = json!([{"helper": "exec sleep 1000"}]);
         let dying = json!({"initialized": helper, "workspace/symbol": [{"kill": true}]});
         let server = desk.server(&id, json!([dying, answering(&["Gear"])]));
@@ -72,10 +72,10 @@ async fn nothing_is_left(more_rounds: usize, more_kills: usize) {
     let _alone = ALONE.lock().await;
     let desk = Desk::new().await;
     rounds(&desk, WARM).await;
-    kills(&desk, 10).await;
+    kills(&desk, "first", 10).await;
     let before = held();
     rounds(&desk, more_rounds).await;
-    kills(&desk, more_kills).await;
+    kills(&desk, "then", more_kills).await;
     check(before).await;
     assert!(!desk.journal("server").pids().into_iter().any(exists));
 }
