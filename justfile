@@ -55,6 +55,7 @@ tools:
     python3 -m venv tests/tools/venv
     tests/tools/venv/bin/pip install --require-hashes --only-binary :all: -r tests/tools/requirements.txt
     rustup component add rust-analyzer
+    touch tests/build.rs
 
 # What the sandbox adds to a language server.
 bench-symbols:

@@ -25,9 +25,6 @@ fn main() {
 fn look_for_server(name: &str) {
     let flag = format!("has_{}", name.replace('-', "_"));
     println!("cargo::rustc-check-cfg=cfg({flag})");
-    for folder in ["tools/node_modules/.bin", "tools/venv/bin"] {
-        println!("cargo::rerun-if-changed={folder}/{name}");
-    }
     let required = std::env::var_os("DSH_REQUIRE_REAL_TOOLS").is_some_and(|value| value == "1");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let pinned =
@@ -40,6 +37,7 @@ fn look_for_server(name: &str) {
         candidate.is_file()
             && (name != "rust-analyzer" || version().is_ok_and(|output| output.status.success()))
     };
+    // Nothing is said of files that are missing: cargo would build anew each time. `just tools` touches this file.
     if required || candidates.any(|candidate| works(&candidate)) {
         println!("cargo::rustc-cfg={flag}");
     }
