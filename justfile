@@ -49,6 +49,7 @@ fuzz target seconds="600":
 # Licences, sources and banned crates.
 deny:
     cargo deny check bans licenses sources
+
 # The language servers that tests drive. rust-analyzer is a component of rustup.
 tools:
     npm ci --prefix tests/tools

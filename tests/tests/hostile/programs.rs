@@ -44,6 +44,7 @@ impl Scene {
             path: None,
             arguments: ArgumentRule::Exact(vec![seconds.clone()]),
             env: Vec::new(),
+            ending: std::time::Duration::ZERO,
         };
         stage.mount_bystander().await;
         stage.mount_with_programs("bad", vec![sleep]).await;
