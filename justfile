@@ -46,6 +46,10 @@ fuzz target seconds="600":
     mkdir -p tests/fuzz/corpus/{{target}}
     cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none {{target}} tests/fuzz/corpus/{{target}} tests/fuzz/seeds/{{target}} -- -max_total_time={{seconds}} -rss_limit_mb=2048 -timeout=20
 
+# Mixed calls, crashes, reloads and traps for two minutes.
+soak:
+    cargo test --release --test soak -- --ignored --nocapture
+
 # Licences, sources and banned crates.
 deny:
     cargo deny check bans licenses sources

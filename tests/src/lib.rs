@@ -7,6 +7,7 @@
     reason = "this is how a test fails"
 )]
 
+pub mod faults;
 #[allow(missing_docs, reason = "the support of another crate's tests")]
 #[path = "../../host-harness/services/tests/support/golden.rs"]
 pub mod golden;
