@@ -72,14 +72,19 @@ impl RecordReader {
         self.pending.extend_from_slice(chunk);
     }
 
-    /// Doubles the room, but not beyond what can ever be held: a component has little memory, and for the longest record that is half of it.
+    /// Doubles the room, but not beyond what can ever be held, and not to just short of that: a component's memory never shrinks, and no buffer
+    /// fits where the smaller ones before it were.
     fn make_room(&mut self, more: usize) {
         let needed = self.pending.len() + more;
         if needed > self.pending.capacity() {
             let most = self.max_record.saturating_add(more);
-            let doubled = self.pending.capacity().saturating_mul(2).min(most);
-            self.pending
-                .reserve_exact(doubled.max(needed) - self.pending.len());
+            let doubled = self.pending.capacity().saturating_mul(2).max(needed);
+            let room = if doubled > most / 2 {
+                most.max(needed)
+            } else {
+                doubled
+            };
+            self.pending.reserve_exact(room - self.pending.len());
         }
     }
 
@@ -267,6 +272,23 @@ mod tests {
         assert!(found.truncated && found.text.len() <= MAX_TEXT_BYTES);
         let at = found.text.find("hit").unwrap();
         assert!((995..=1_000).contains(&at), "{at}");
+    }
+
+    #[test]
+    fn all_buffers_for_the_longest_record_together_are_twice_as_large_as_it_is() {
+        const MAX: usize = 1 << 20;
+        for chunk in (1_000..70_000).step_by(997) {
+            let mut reader = RecordReader::new(MAX);
+            let mut buffers = vec![0];
+            while reader.next_record().is_ok() {
+                reader.push(&vec![b'x'; chunk]);
+                if *buffers.last().unwrap() != reader.pending.capacity() {
+                    buffers.push(reader.pending.capacity());
+                }
+            }
+            let all: usize = buffers.iter().sum();
+            assert!(all <= 2 * (MAX + chunk), "{buffers:?}");
+        }
     }
 
     #[test]

@@ -60,7 +60,9 @@ impl Search<'_> {
             End::Capped if !reading.lines.is_empty() => return Ok(reading.lines.answer(true)),
             End::Capped => {}
         }
-        // Not one record fits. An empty answer would read like "not found", so the matching parts alone are asked for.
+        // Not one record fits. An empty answer would read like "not found", so the matching parts alone are asked for. What was read of the
+        // record that is too long must not take memory meanwhile.
+        drop(reading);
         let mut reading = PartReading::new(self);
         let end = self
             .one_run(&rg, Mode::OnlyMatching, subprocess, signal, &mut reading)
