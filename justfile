@@ -71,3 +71,15 @@ bench-symbols:
 test-tools:
     npm ci --prefix tests/tools
     DSH_RG="$PWD/tests/tools/node_modules/@vscode/ripgrep-linux-x64/bin/rg" DSH_REQUIRE_REAL_TOOLS=1 cargo test
+
+# Both published builds of DSH, pinned, and the tests that run the components in them.
+test-dsh:
+    tests/tools/install-dsh.sh
+    tests/tools/install-mcp.sh
+    DSH_REQUIRE_REAL_TOOLS=1 cargo test --test dsh --test mcp_clients --test serving --test contract
+
+# What the bridge adds to a native tool, in one run of a published DSH.
+bench-dsh:
+    tests/tools/install-dsh.sh
+    cargo build --release
+    python3 tests/bench/bridge.py target/release/dsh-host

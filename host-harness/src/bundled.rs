@@ -1,4 +1,9 @@
-//! The three components that the host carries with it.
+//! The three components that the host carries with it, and how a row names a component.
+
+use crate::component::{LoadError, LoadedComponent};
+use crate::engine::Engine;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// A component as it was built with this host.
 #[derive(Clone, Copy, Debug)]
@@ -28,4 +33,60 @@ pub const ALL: [Bundled; 3] = [
 /// The component of this name.
 pub fn find(name: &str) -> Option<Bundled> {
     ALL.into_iter().find(|bundled| bundled.name == name)
+}
+
+/// Why the name of a row leads to no component.
+#[derive(Debug, Error)]
+pub enum NameError {
+    /// It is neither the name of a bundled component nor a file name.
+    #[error(
+        "no bundled plugin is called \"{name}\" (there are {}); a file name ends in .wasm",
+        ALL.map(|bundled| bundled.name).join(", ")
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// The file cannot be read.
+    #[error("{}: {error}", path.display())]
+    Unreadable {
+        /// Its path.
+        path: PathBuf,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// What was found is no component for this host.
+    #[error("{name}: {error}")]
+    Unfit {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        error: LoadError,
+    },
+}
+
+/// Loads the component that a row names: a bundled one, or a file, whose relative path counts from `base`.
+///
+/// # Errors
+/// See [`NameError`].
+pub fn load(engine: &Engine, name: &str, base: &Path) -> Result<LoadedComponent, NameError> {
+    let from_file;
+    let bytes = match find(name) {
+        Some(found) => found.bytes,
+        None if looks_like_path(name) => {
+            let path = base.join(name);
+            from_file =
+                std::fs::read(&path).map_err(|error| NameError::Unreadable { path, error })?;
+            &from_file
+        }
+        None => return Err(NameError::Unknown { name: name.into() }),
+    };
+    LoadedComponent::new(engine, bytes).map_err(|error| NameError::Unfit {
+        name: name.into(),
+        error,
+    })
+}
+
+fn looks_like_path(name: &str) -> bool {
+    name.ends_with(".wasm") || name.contains(['/', '\\'])
 }

@@ -7,6 +7,7 @@ use crate::host::{Host, lacks};
 use crate::plugin::{CallError, Plugin};
 use std::sync::Arc;
 
+pub use crate::bindings::exports::dsh::ctx::prompt_sections::Section;
 pub use wit::{AtToken, Candidate, Kind, LimitedBy, SearchResult};
 
 /// Why a search has no answer.
@@ -127,9 +128,16 @@ impl Host {
         text.await?.ok_or_else(|| lacks(plugin.id(), "completion"))
     }
 
-    /// The system prompt that plugins contribute for an agent: sections ordered by number, then by name, joined by a blank line. A plugin that
-    /// fails contributes nothing and is logged.
+    /// The system prompt that plugins contribute for an agent: its sections joined by a blank line.
     pub async fn prompt(&self, agent: &str) -> String {
+        let sections = self.prompt_sections(agent).await;
+        let texts: Vec<String> = sections.into_iter().map(|section| section.text).collect();
+        texts.join("\n\n")
+    }
+
+    /// The sections that plugins contribute to the system prompt of an agent, ordered by number, then by name. A plugin that fails contributes
+    /// nothing and is logged.
+    pub async fn prompt_sections(&self, agent: &str) -> Vec<Section> {
         let mut sections = Vec::new();
         for (row, plugin) in self.active() {
             if !plugin.component().provides_prompt() {
@@ -153,10 +161,6 @@ impl Host {
         }
         sections.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         sections
-            .into_iter()
-            .map(|section| section.text)
-            .collect::<Vec<_>>()
-            .join("\n\n")
     }
 
     fn completion(&self) -> Result<Arc<Plugin>, Failure> {

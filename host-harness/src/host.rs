@@ -9,7 +9,8 @@ use crate::plugin::Plugin;
 use crate::registry::{Registration, Restriction, Scope, ToolRegistry};
 use crate::rows::Rows;
 use crate::services::{LocalWorkspaces, Services, Workspaces};
-use crate::tool::{Tool, ToolDefinition, ToolResult};
+use crate::tool::{CallCard, Tool, ToolDefinition, ToolResult};
+use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -142,6 +143,12 @@ impl Host {
     /// The tools that an agent sees, ordered by name; without an agent, the global ones.
     pub fn tools(&self, agent: Option<&str>) -> Vec<Arc<ToolDefinition>> {
         self.0.registry.definitions(agent)
+    }
+
+    /// How a pending call is shown to people; none when there is no such tool, or it has no card for these arguments.
+    pub async fn present_call(&self, name: &str, arguments: &Value) -> Option<CallCard> {
+        let found = self.0.registry.effective(name, None)?;
+        found.tool.present_call(name, arguments).await
     }
 
     /// Makes one tool call. The future resolves when the tool has settled; to end it early, set the request's signal and go on awaiting.

@@ -40,6 +40,7 @@ mod agents;
     clippy::panic
 )]
 mod bindings;
+pub mod bridge;
 pub mod bundled;
 mod component;
 mod ctx;
@@ -74,7 +75,9 @@ pub use ctx::workspace::Directory;
 pub use dispatch::CallRequest;
 pub use engine::{CodeCache, Engine};
 pub use failure::{Failure, codes};
-pub use file_references::{AtToken, Candidate, Kind, LimitedBy, SearchError, SearchResult};
+pub use file_references::{
+    AtToken, Candidate, Kind, LimitedBy, SearchError, SearchResult, Section,
+};
 pub use host::{Host, HostOptions};
 pub use limits::Limits;
 pub use permissions::{Permission, permissions};

@@ -6,7 +6,7 @@
 use crate::failure::Failure;
 use crate::schema;
 use crate::tool::{Tool, ToolDefinition};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Names that no tool may take: DSH's own code mode uses it.
@@ -41,6 +41,8 @@ pub(crate) struct Registered {
 struct State {
     layers: BTreeMap<Scope, BTreeMap<String, (u64, Registered)>>,
     restrictions: BTreeMap<String, Vec<Restriction>>,
+    /// What agents see elsewhere, when the tools of another registry count.
+    foreign: BTreeMap<String, BTreeSet<String>>,
     next: u64,
 }
 
@@ -131,10 +133,19 @@ impl ToolRegistry {
         let mut state = self.write();
         state.layers.remove(&Scope::Agent(agent.into()));
         state.restrictions.remove(agent);
+        state.foreign.remove(agent);
+    }
+
+    /// Says which tools an agent sees in the registry that counts, which is then another one: that of a DSH which this host serves.
+    pub fn see(&self, agent: &str, names: BTreeSet<String>) {
+        self.write().foreign.insert(agent.into(), names);
     }
 
     /// Whether the agent has an effective tool of this name; without an agent, whether there is a global one.
     pub fn is_visible(&self, name: &str, agent: Option<&str>) -> bool {
+        if let Some(seen) = agent.and_then(|agent| self.read().foreign.get(agent).cloned()) {
+            return seen.contains(name);
+        }
         self.effective(name, agent).is_some()
     }
 
@@ -348,6 +359,17 @@ mod tests {
         );
         registry.forget_agent("x");
         assert_eq!(names(&registry, Some("x")), ["read", "write"]);
+    }
+
+    #[test]
+    fn what_another_registry_shows_an_agent_counts_alone() {
+        let registry = Arc::new(ToolRegistry::default());
+        let _global = register(&registry, Scope::Global, &["own"]).unwrap();
+        registry.see("x", BTreeSet::from(["read".to_owned()]));
+        assert!(registry.is_visible("read", Some("x")) && !registry.is_visible("own", Some("x")));
+        assert!(!registry.is_visible("read", Some("y")) && registry.is_visible("own", None));
+        registry.forget_agent("x");
+        assert!(registry.is_visible("own", Some("x")) && !registry.is_visible("read", Some("x")));
     }
 
     #[test]

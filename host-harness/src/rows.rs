@@ -56,6 +56,15 @@ pub enum RowState {
     Failed(Failure),
 }
 
+/// A row as it is told to others.
+pub(crate) struct Mounted {
+    pub(crate) id: String,
+    pub(crate) manifest: Manifest,
+    pub(crate) state: RowState,
+    pub(crate) file_references: bool,
+    pub(crate) prompt: bool,
+}
+
 /// All rows of one host.
 #[derive(Default)]
 pub(crate) struct Rows {
@@ -171,6 +180,21 @@ impl Rows {
         rows.iter()
             .filter_map(|(id, row)| Some((id.clone(), plugin(row)??)))
             .collect()
+    }
+
+    /// The rows, in the order of their identifiers, less those that are being changed.
+    pub(crate) fn mounted(&self) -> Vec<Mounted> {
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
+        let mounted = |(id, row): (&String, &Arc<Row>)| {
+            row.look(|standing| Mounted {
+                id: id.clone(),
+                manifest: standing.manifest.clone(),
+                state: standing.state.shown(),
+                file_references: standing.spec.component.provides_file_references(),
+                prompt: standing.spec.component.provides_prompt(),
+            })
+        };
+        rows.iter().filter_map(mounted).collect()
     }
 }
 

@@ -40,7 +40,12 @@ impl SpillRoots {
     /// The places that DSH uses when nothing is configured: `dsh-spill-*` and `dsh-subprocess-*` in the temporary directory.
     #[must_use]
     pub fn in_temporary_directory() -> Self {
-        let temporary = std::env::temp_dir();
+        Self::under(std::env::temp_dir())
+    }
+
+    /// The same in another temporary directory, which is that of a DSH process with an environment of its own.
+    #[must_use]
+    pub fn under(temporary: PathBuf) -> Self {
         Self {
             sessions: Vec::new(),
             temporary: vec![temporary.clone()],

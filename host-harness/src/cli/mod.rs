@@ -2,6 +2,7 @@
 //! configuration.
 
 mod bench;
+mod bridge;
 mod call;
 mod complete;
 mod demo;
@@ -9,12 +10,14 @@ mod demo_history;
 mod demo_symbols;
 mod export;
 mod history;
+mod mcp;
 mod plugins;
 mod prompt;
 mod query;
 mod read_event;
 mod session;
 mod sessions;
+mod standard_streams;
 mod style;
 mod tools;
 
@@ -57,6 +60,10 @@ enum Command {
     Query(query::Arguments),
     /// Read one event of a recorded session, and its neighbours
     ReadEvent(read_event::Arguments),
+    /// Serve the tools to an MCP client on standard input and output
+    Mcp(mcp::Arguments),
+    /// Serve a running DSH through its plugin dsh-components
+    Bridge(bridge::Arguments),
     /// Measure
     #[command(subcommand)]
     Bench(bench::Command),
@@ -105,7 +112,8 @@ pub(crate) type Outcome = Result<(), Stop>;
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> ExitCode {
     let arguments = Arguments::parse();
-    let filter = EnvFilter::try_from_env("DSH_HOST_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_from_env("DSH_HOST_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("warn,rmcp=error"));
     let colour = style::stderr_has_colour();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -151,6 +159,8 @@ fn in_runtime(command: Command) -> Outcome {
             Command::Sessions(arguments) => sessions::run(&arguments),
             Command::Query(arguments) => query::run(&arguments),
             Command::ReadEvent(arguments) => read_event::run(&arguments),
+            Command::Mcp(arguments) => mcp::run(arguments).await,
+            Command::Bridge(arguments) => bridge::run(&arguments).await,
             Command::Bench(command) => bench::run(command).await,
             Command::Export(arguments) => export::run(&arguments),
             Command::Completions { shell } => completions(shell),

@@ -6,7 +6,8 @@ use clap::Args;
 use dsh_host::grants::{Programs, requests};
 use dsh_host::profile::{Profile, ProfileRow, default_profile};
 use dsh_host::{
-    AgentSpec, Failure, Host, HostOptions, LoadedComponent, Manifest, PluginRow, RowState, bundled,
+    AgentSpec, Failure, Host, HostOptions, LoadedComponent, LogSink, Manifest, PluginRow, RowState,
+    TracingSink, bundled,
 };
 use dsh_services::fs::LocalFileSystem;
 use dsh_services::session_query::{LocalOptions, LocalSessionQuery};
@@ -95,9 +96,22 @@ impl Session {
         profile: Profile,
         wanted: impl Fn(&LoadedComponent) -> bool,
     ) -> Result<Self, Stop> {
+        Self::open_with(place, profile, wanted, Arc::new(TracingSink)).await
+    }
+
+    /// The same with another taker of what plugins log.
+    pub(crate) async fn open_with(
+        place: &Where,
+        profile: Profile,
+        wanted: impl Fn(&LoadedComponent) -> bool,
+        log: Arc<dyn LogSink>,
+    ) -> Result<Self, Stop> {
         let cwd = place.directory()?;
-        let host =
-            Host::new(HostOptions::default()).map_err(|error| Stop::usage(format!("{error:#}")))?;
+        let options = HostOptions {
+            log,
+            ..HostOptions::default()
+        };
+        let host = Host::new(options).map_err(|error| Stop::usage(format!("{error:#}")))?;
         provide_local_services(&host, &cwd, place)?;
         let agent = AgentSpec {
             id: AGENT.into(),
@@ -222,33 +236,11 @@ pub(crate) fn default_sessions() -> PathBuf {
 }
 
 fn load(host: &Host, row: &ProfileRow, base: Option<&Path>) -> Result<LoadedComponent, Stop> {
-    let wrong = |reason: String| Stop::usage(format!("row \"{}\": name: {reason}", row.id));
-    let from_file;
-    let bytes = match bundled::find(&row.name) {
-        Some(found) => found.bytes,
-        None if looks_like_path(&row.name) => {
-            let path = base.unwrap_or(Path::new("")).join(&row.name);
-            from_file = std::fs::read(&path)
-                .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
-            &from_file
-        }
-        None => {
-            let names = bundled::ALL.map(|bundled| bundled.name).join(", ");
-            return Err(wrong(format!(
-                "no bundled plugin is called \"{}\" (there are {names}); a file name ends in .wasm",
-                row.name
-            )));
-        }
-    };
     // The first compilation takes about a second; later ones come from the cache.
     let progress = style::spinner("compiling");
-    let component = LoadedComponent::new(host.engine(), bytes);
+    let component = bundled::load(host.engine(), &row.name, base.unwrap_or(Path::new("")));
     progress.finish_and_clear();
-    component.map_err(|error| wrong(format!("{}: {error}", row.name)))
-}
-
-fn looks_like_path(name: &str) -> bool {
-    name.ends_with(".wasm") || name.contains(['/', '\\'])
+    component.map_err(|error| Stop::usage(format!("row \"{}\": name: {error}", row.id)))
 }
 
 fn unreadable(what: &str, path: &Path, error: &std::io::Error) -> Stop {

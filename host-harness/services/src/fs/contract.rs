@@ -43,16 +43,40 @@ pub struct FsChild {
 pub struct FsTarget {
     display: PathBuf,
     canonical: PathBuf,
+    foreign: Option<Foreign>,
+}
+
+/// What another provider says of its own target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Foreign {
+    key: String,
+    file_url: String,
 }
 
 impl FsTarget {
     pub(super) fn new(display: PathBuf, canonical: PathBuf) -> Self {
-        Self { display, canonical }
+        Self {
+            display,
+            canonical,
+            foreign: None,
+        }
+    }
+
+    /// A target that another provider resolved: its own key and URL are passed on as they are.
+    pub fn foreign(display: PathBuf, canonical: PathBuf, key: String, file_url: String) -> Self {
+        Self {
+            display,
+            canonical,
+            foreign: Some(Foreign { key, file_url }),
+        }
     }
 
     /// Equal for two spellings of one place, links included. Opaque.
     pub fn key(&self) -> String {
-        self.process_path()
+        match &self.foreign {
+            Some(foreign) => foreign.key.clone(),
+            None => self.process_path(),
+        }
     }
 
     /// The lexically absolute path, for people.
@@ -67,7 +91,10 @@ impl FsTarget {
 
     /// The canonical path as a `file:` URL, encoded as Node's `pathToFileURL` does.
     pub fn file_url(&self) -> String {
-        file_url(&self.canonical)
+        match &self.foreign {
+            Some(foreign) => foreign.file_url.clone(),
+            None => file_url(&self.canonical),
+        }
     }
 
     /// Whether `child` is this place or lies under it, by whole path components.

@@ -42,6 +42,25 @@ impl FsErrorCode {
     }
 }
 
+impl FsErrorCode {
+    /// The kind of failure that DSH spells so; what is not about reading is [`FsErrorCode::IoError`].
+    pub fn from_name(name: &str) -> Self {
+        [
+            Self::NotFound,
+            Self::NotDirectory,
+            Self::NotText,
+            Self::NotRegularFile,
+            Self::TooLarge,
+            Self::PermissionDenied,
+            Self::SandboxDenied,
+            Self::Aborted,
+        ]
+        .into_iter()
+        .find(|code| code.as_str() == name)
+        .unwrap_or(Self::IoError)
+    }
+}
+
 /// A failed file operation.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]

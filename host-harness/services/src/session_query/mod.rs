@@ -6,6 +6,7 @@ mod cache;
 mod cancel;
 mod closing;
 mod collate;
+mod cut;
 mod decode;
 mod discovery;
 mod error;
@@ -41,6 +42,7 @@ mod view;
 mod window;
 
 pub use cancel::Cancel;
+pub use cut::TextCut;
 pub use error::SessionQueryError;
 pub use filter::{Bounds, EventFilter, parse_json};
 pub use layout::Compression;

@@ -101,6 +101,14 @@ pub enum SubprocessError {
         /// What is known about the reason.
         reason: String,
     },
+    /// Another provider's failure (a bridge to a running DSH), passed on with its own code and text.
+    #[error("{message}")]
+    Foreign {
+        /// The code that the provider gave, when it gave one.
+        code: Option<String>,
+        /// The provider's text.
+        message: String,
+    },
     /// This operating system is not supported.
     #[error("starting processes is not supported on this operating system")]
     Unsupported,
@@ -116,6 +124,7 @@ impl SubprocessError {
             Self::Disposed => Some("SUBPROCESS_DISPOSED"),
             Self::Lost { .. } => Some("SUBPROCESS_LOST"),
             Self::Unsupported => Some("SUBPROCESS_UNSUPPORTED"),
+            Self::Foreign { code, .. } => code.as_deref(),
             _ => None,
         }
     }
