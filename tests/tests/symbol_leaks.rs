@@ -18,6 +18,10 @@ static ALONE: Mutex<()> = Mutex::const_new(());
 /// Rounds before the first look: allocators and pools take what they need at first.
 const WARM: usize = 100;
 
+/// Growth that is the allocator's: a few threads that come and go with pools of their own, in a process that holds little itself. A leak of a
+/// round, the smallest of whose buffers has 64 KiB, would be several times as much.
+const ALLOCATOR_KIB: u64 = 4 << 10;
+
 /// What the process holds: threads, descriptors, KiB.
 fn held() -> (usize, usize, u64) {
     (threads().len(), descriptors(), status_kib("VmRSS:"))
@@ -34,8 +38,9 @@ async fn check(before: (usize, usize, u64)) {
     };
     eventually(note, || held().0 <= before.0 && held().1 <= before.1).await;
     let after = held();
+    println!("threads, descriptors and resident KiB: {before:?} before, {after:?} after");
     assert!(
-        after.2 * 100 <= before.2 * 105,
+        after.2 <= before.2 + (before.2 / 20).max(ALLOCATOR_KIB),
         "memory: {before:?} {after:?}"
     );
 }
