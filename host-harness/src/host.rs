@@ -63,7 +63,7 @@ impl Host {
         })))
     }
 
-    /// The compiler, for [`LoadedComponent::new`].
+    /// The compiler, for [`LoadedComponent::new`](crate::LoadedComponent::new).
     pub fn engine(&self) -> &Engine {
         &self.0.engine
     }

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// Every code that a call may end with while everything around it breaks, and why it may.
 const DOCUMENTED: &[&str] = &[
+    // An agent that is just going takes its directory with it.
+    "WORKSPACE_SYMBOL_WORKSPACE_INVALID",
     // The host: its plugin trapped, was switched off, was unloaded; the agent is gone; the tool is not there during a reload.
     "PLUGIN_TRAPPED",
     "PLUGIN_FAILED",
