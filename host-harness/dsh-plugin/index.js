@@ -50,14 +50,22 @@ function followServices(ctx, host, mounted, log) {
       const present = [...there].sort()
       if (host.stopped || present.join() === told) return
       told = present.join()
-      await host.settle(present)
+      const { rows } = await host.settle(present)
+      // A configuration is judged when the row is applied, which is now for one that had to wait.
+      const failed = rows.find(({ state }) => state === 'failed')
+      if (failed === undefined) return
+      const error = new Error(`dsh-components: row "${failed.id}": ${failed.error}`)
+      // DSH starts all the same and keeps this to itself, so it is said where its own refusals are read.
+      process.stderr.write(`${error.message}\n`)
+      throw error
     })
-    return turn.catch((error) => log('warn', `dsh-components: ${error.message}`))
+    return turn
   }
+  const leave = () => settle().catch((error) => log('warn', error.message))
   for (const name of SERVICES) {
     ctx.inject([name], async (scope) => {
       there.add(name)
-      scope.effect(() => () => (there.delete(name), settle()), `dsh-components: ${name}`)
+      scope.effect(() => () => (there.delete(name), leave()), `dsh-components: ${name}`)
       await settle()
     })
   }
