@@ -68,9 +68,9 @@ export class HostProcess {
 
   /** Lets the rows follow the services. */
   async settle(services) {
-    if (this.stopped) return
     const state = await this.ask('services', { services })
     this.#announce(state)
+    return state
   }
 
   /** Ends the process and waits for it. Harmless when repeated. */
