@@ -70,8 +70,9 @@ impl Decoder {
         // Consumed bytes are dropped once per chunk, so that many messages in one chunk cost one move in all.
         if self.start == self.buffer.len() && self.buffer.capacity() > KEPT_BYTES {
             self.buffer = Vec::new();
+        } else {
+            self.buffer.drain(..self.start);
         }
-        self.buffer.drain(..self.start);
         self.start = 0;
         // Of a long body all comes into one piece of memory: growing it by doubling would take up to three times as much.
         if let Some(body) = self.body.filter(|body| *body > self.buffer.len()) {
@@ -146,5 +147,29 @@ fn content_length(header: &[u8], limit: usize) -> Result<usize, FrameError> {
             length: value.chars().take(40).collect(),
             limit,
         }),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "this is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_any_size_follow_one_another() {
+        let sizes = [2, KEPT_BYTES + 1, 2, 3 * KEPT_BYTES, KEPT_BYTES, 1, 0];
+        for chunk in [1 << 16, KEPT_BYTES, 1 << 30] {
+            let mut decoder = Decoder::new(4 * KEPT_BYTES);
+            for size in sizes {
+                let frame = encode(&"x".repeat(size));
+                let mut found = None;
+                for piece in frame.chunks(chunk) {
+                    assert_eq!(found, None);
+                    decoder.push(piece);
+                    found = decoder.next_body().unwrap().map(<[u8]>::len);
+                }
+                assert_eq!(found, Some(size));
+            }
+        }
     }
 }
