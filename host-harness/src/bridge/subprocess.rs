@@ -4,8 +4,7 @@ use super::peer::Peer;
 use super::process::Remote;
 use crate::failure::Failure;
 use dsh_services::subprocess::{
-    AbortSignal, DisposeError, EnvChange, Exit, Process, SpawnSpec, Subprocess, SubprocessError,
-    Window,
+    AbortSignal, DisposeError, EnvChange, Handle, Process, SpawnSpec, Subprocess, SubprocessError,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -13,7 +12,6 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// The processes that were asked for and are not known to be gone.
 #[derive(Default)]
@@ -113,7 +111,7 @@ impl BridgeSubprocess {
                 return Err(convert(failure));
             }
         }
-        Ok(Box::new(Owned(remote)))
+        Ok(Box::new(Handle::new(remote)))
     }
 }
 
@@ -141,45 +139,6 @@ impl Subprocess for BridgeSubprocess {
             Ok(())
         }
         .boxed()
-    }
-}
-
-/// What the owner holds: dropping it asks the tree to end.
-struct Owned(Arc<Remote>);
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        self.0.terminate();
-    }
-}
-
-impl Process for Owned {
-    fn pid(&self) -> Option<u32> {
-        self.0.pid()
-    }
-
-    fn take_stdin(&self) -> Option<dsh_services::subprocess::ChildStdin> {
-        self.0.take_stdin()
-    }
-
-    fn take_stdout(&self) -> Option<dsh_services::subprocess::ChildStdout> {
-        self.0.take_stdout()
-    }
-
-    fn stderr_from(&self, offset: u64) -> Window {
-        self.0.stderr_from(offset)
-    }
-
-    fn done(&self) -> BoxFuture<'static, Result<Exit, SubprocessError>> {
-        self.0.done()
-    }
-
-    fn terminate(&self) {
-        self.0.terminate();
-    }
-
-    fn wait_for_exit(&self, timeout: Option<Duration>) -> BoxFuture<'static, bool> {
-        self.0.wait_for_exit(timeout)
     }
 }
 

@@ -41,4 +41,5 @@ pub use error::{DisposeError, SubprocessError};
 pub use granted::GrantedSubprocess;
 pub use grants::{DEFAULT_MAX_LIVE, Directories, Grants, ProgramGrant, SharedRoots};
 pub use local::{LocalSubprocess, MAX_STDERR_BYTES};
+pub use roster::Handle;
 pub use supervisor::{maybe_run_supervisor, own_executable};

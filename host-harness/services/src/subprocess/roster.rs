@@ -75,7 +75,7 @@ impl<P: Process + ?Sized + 'static> Roster<P> {
         grace: Duration,
         permit: impl Send + 'static,
     ) -> Handle<P> {
-        let handle = Handle(Arc::clone(&process));
+        let handle = Handle::new(Arc::clone(&process));
         let gone = process.wait_for_exit(None);
         let id = {
             let mut state = lock(&self.state);
@@ -157,8 +157,15 @@ fn lock<P: ?Sized>(state: &Mutex<State<P>>) -> std::sync::MutexGuard<'_, State<P
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the owner of a process holds. Dropping it asks the tree to end; the roster sees to it that it does.
-pub(super) struct Handle<P: Process + ?Sized>(Arc<P>);
+/// What the owner of a process holds. Dropping it asks the tree to end; whoever started the process sees to it that it does.
+pub struct Handle<P: Process + ?Sized>(Arc<P>);
+
+impl<P: Process + ?Sized> Handle<P> {
+    /// Makes the holder of this the owner of `process`, which its maker may go on watching.
+    pub fn new(process: Arc<P>) -> Self {
+        Self(process)
+    }
+}
 
 impl<P: Process + ?Sized> Drop for Handle<P> {
     fn drop(&mut self) {
