@@ -1,6 +1,7 @@
 //! What a value has to be, and what it is instead.
 
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// Values nested deeper than this are refused.
 const MAX_DEPTH: usize = 64;
@@ -8,19 +9,37 @@ const MAX_DEPTH: usize = 64;
 /// What is wrong with a value, in DSH's words; empty when it fits. The root is called `arguments` for arguments, `value` for an output.
 pub fn violations(schema: &Value, value: &Value, root: &str) -> Vec<String> {
     let mut found = Vec::new();
-    validate(schema, value, "", root, 0, &mut found);
+    validate(schema, value, &Place::Root(root), 0, &mut found);
     found
+}
+
+/// Where in a value something is. Written out only for what does not fit, which is rare.
+enum Place<'a> {
+    Root(&'a str),
+    Member(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Root(name) => f.write_str(name),
+            // The root's own name stands only for the root itself.
+            Place::Member(Place::Root(_), name) => f.write_str(name),
+            Place::Item(Place::Root(_), index) => write!(f, "[{index}]"),
+            Place::Member(parent, name) => write!(f, "{parent}.{name}"),
+            Place::Item(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
 }
 
 fn validate(
     schema: &Value,
     value: &Value,
-    path: &str,
-    root: &str,
+    shown: &Place<'_>,
     depth: usize,
     found: &mut Vec<String>,
 ) {
-    let shown = if path.is_empty() { root } else { path };
     if depth > MAX_DEPTH {
         found.push(format!(
             "\"{shown}\" is nested deeper than {MAX_DEPTH} levels"
@@ -30,10 +49,11 @@ fn validate(
     let Value::Object(members) = schema else {
         return;
     };
-    if let Some(Value::Array(choices)) = members.get("oneOf") {
+    let rules = Rules::of(members);
+    if let Some(choices) = rules.one_of {
         let fitting = choices
             .iter()
-            .filter(|choice| violations(choice, value, root).is_empty())
+            .filter(|choice| violations(choice, value, "").is_empty())
             .count();
         if fitting != 1 {
             found.push(format!(
@@ -42,7 +62,7 @@ fn validate(
         }
         return;
     }
-    if let Some(kind) = members.get("type").and_then(Value::as_str)
+    if let Some(kind) = rules.kind
         && !has_type(value, kind)
     {
         let article = if matches!(kind, "object" | "array" | "integer") {
@@ -58,32 +78,25 @@ fn validate(
         found.push(format!("\"{shown}\" must be {named}"));
         return;
     }
-    if let Some(Value::Array(allowed)) = members.get("enum")
+    if let Some(allowed) = rules.allowed
         && !allowed.contains(value)
     {
-        let list = Value::Array(allowed.clone());
+        let list = Value::Array(allowed.to_vec());
         found.push(format!("\"{shown}\" must be one of {list}"));
         return;
     }
-    if let Some(constant) = members.get("const")
+    if let Some(constant) = rules.constant
         && constant != value
     {
         found.push(format!("\"{shown}\" must be {constant}"));
         return;
     }
     match value {
-        Value::Object(object) => validate_object(members, object, path, root, depth, found),
+        Value::Object(object) => validate_object(&rules, object, shown, depth, found),
         Value::Array(items) => {
-            if let Some(schema) = members.get("items") {
+            if let Some(schema) = rules.items {
                 for (index, item) in items.iter().enumerate() {
-                    validate(
-                        schema,
-                        item,
-                        &format!("{path}[{index}]"),
-                        root,
-                        depth + 1,
-                        found,
-                    );
+                    validate(schema, item, &Place::Item(shown, index), depth + 1, found);
                 }
             }
         }
@@ -91,41 +104,64 @@ fn validate(
     }
 }
 
+/// The members of one schema that are rules. Read in one pass: an answer has thousands of values, and most schemas have one member.
+#[derive(Default)]
+struct Rules<'a> {
+    one_of: Option<&'a [Value]>,
+    kind: Option<&'a str>,
+    allowed: Option<&'a [Value]>,
+    constant: Option<&'a Value>,
+    items: Option<&'a Value>,
+    required: &'a [Value],
+    properties: Option<&'a Map<String, Value>>,
+    closed: bool,
+}
+
+impl<'a> Rules<'a> {
+    fn of(members: &'a Map<String, Value>) -> Self {
+        let mut rules = Self::default();
+        for (name, rule) in members {
+            match (name.as_str(), rule) {
+                ("oneOf", Value::Array(choices)) => rules.one_of = Some(choices),
+                ("type", Value::String(kind)) => rules.kind = Some(kind),
+                ("enum", Value::Array(allowed)) => rules.allowed = Some(allowed),
+                ("const", constant) => rules.constant = Some(constant),
+                ("items", schema) => rules.items = Some(schema),
+                ("required", Value::Array(names)) => rules.required = names,
+                ("properties", Value::Object(properties)) => rules.properties = Some(properties),
+                ("additionalProperties", Value::Bool(open)) => rules.closed = !open,
+                _ => {}
+            }
+        }
+        rules
+    }
+}
+
 fn validate_object(
-    schema: &Map<String, Value>,
+    rules: &Rules<'_>,
     object: &Map<String, Value>,
-    path: &str,
-    root: &str,
+    place: &Place<'_>,
     depth: usize,
     found: &mut Vec<String>,
 ) {
-    let join = |name: &str| {
-        if path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{path}.{name}")
-        }
-    };
-    for name in schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for name in rules.required.iter().filter_map(Value::as_str) {
         if !object.contains_key(name) {
-            found.push(format!("missing required property \"{}\"", join(name)));
+            found.push(format!(
+                "missing required property \"{}\"",
+                Place::Member(place, name)
+            ));
         }
     }
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     for (name, value) in object {
-        match properties.and_then(|properties| properties.get(name)) {
-            Some(property) => validate(property, value, &join(name), root, depth + 1, found),
-            None if closed => {
+        match rules.properties.and_then(|properties| properties.get(name)) {
+            Some(property) => {
+                let member = Place::Member(place, name);
+                validate(property, value, &member, depth + 1, found);
+            }
+            None if rules.closed => {
                 found.push(format!(
                     "\"{}\" is not a declared property (additionalProperties: false)",
-                    join(name)
+                    Place::Member(place, name)
                 ));
             }
             None => {}
