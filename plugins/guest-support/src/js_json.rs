@@ -3,6 +3,7 @@
 //! The other end of every text here is a JavaScript program or a program written for one, and `serde_json` differs from `JSON` in three ways
 //! that real data meets: unpaired surrogate escapes, nesting below 128 levels, and how numbers are printed.
 
+use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter};
@@ -48,9 +49,12 @@ pub fn parse(bytes: &[u8]) -> Result<Value, ParseError> {
 
 /// The text that [`parse`] reads, decoded and repaired, and known not to nest too deeply. It need not be JSON.
 pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ParseError> {
-    let text = match String::from_utf8_lossy(bytes) {
-        Cow::Borrowed(text) => repair_surrogates(text),
-        Cow::Owned(text) => Cow::Owned(repair_surrogates(&text).into_owned()),
+    let text = match str::from_utf8(bytes) {
+        Ok(text) => repair_surrogates(text),
+        Err(_) => {
+            let text = String::from_utf8_lossy(bytes);
+            Cow::Owned(repair_surrogates(&text).into_owned())
+        }
     };
     if depth(text.as_bytes()) > MAX_DEPTH {
         return Err(ParseError::TooDeep);
@@ -69,16 +73,10 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseError> {
 
 /// Replaces every escape of an unpaired surrogate by `\ufffd`, which is as long: positions and UTF-16 lengths stay what they were.
 fn repair_surrogates(text: &str) -> Cow<'_, str> {
-    if !text.contains("\\ud") && !text.contains("\\uD") {
-        return Cow::Borrowed(text);
-    }
     let mut bytes = Cow::Borrowed(text.as_bytes());
     let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] != b'\\' {
-            at += 1;
-            continue;
-        }
+    while let Some(ahead) = bytes.get(at..).and_then(|rest| memchr(b'\\', rest)) {
+        at += ahead;
         match escaped_unit(&bytes, at) {
             Some(0xD800..=0xDBFF)
                 if matches!(escaped_unit(&bytes, at + 6), Some(0xDC00..=0xDFFF)) =>
@@ -111,21 +109,34 @@ fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
 
 /// The deepest nesting of brackets outside strings.
 fn depth(bytes: &[u8]) -> usize {
-    let (mut now, mut deepest, mut in_string, mut at) = (0_usize, 0, false, 0);
+    let (mut now, mut deepest, mut at) = (0_usize, 0, 0);
     while let Some(byte) = bytes.get(at) {
+        at += 1;
         match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => at += 1,
-            b'[' | b'{' if !in_string => {
+            b'"' => at += string_length(bytes.get(at..).unwrap_or_default()),
+            b'[' | b'{' => {
                 now += 1;
                 deepest = deepest.max(now);
             }
-            b']' | b'}' if !in_string => now = now.saturating_sub(1),
+            b']' | b'}' => now = now.saturating_sub(1),
             _ => {}
         }
-        at += 1;
     }
     deepest
+}
+
+/// How many bytes are left of a string, its closing quote included. Most of a message is strings, so they are leapt over.
+fn string_length(rest: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(ahead) = rest.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += ahead + 1;
+        if rest.get(at - 1) == Some(&b'"') {
+            return at;
+        }
+        // Whatever is escaped does not end the string.
+        at += 1;
+    }
+    rest.len()
 }
 
 /// The text that `JSON.stringify` gives for a value that serialises to plain JSON: strings, numbers, lists and string-keyed maps.
@@ -133,7 +144,8 @@ fn depth(bytes: &[u8]) -> usize {
 /// Keys come in the order in which `value` names them. A value that refuses to be serialised gives `null`, as JavaScript does for what it
 /// cannot express inside an array.
 pub fn stringify<T: Serialize + ?Sized>(value: &T) -> String {
-    let mut out = Vec::new();
+    // Room for a symbol or a match, of which an answer may hold hundreds.
+    let mut out = Vec::with_capacity(256);
     let mut writer = serde_json::Serializer::with_formatter(&mut out, JsFormatter);
     if value.serialize(&mut writer).is_err() {
         return "null".to_owned();

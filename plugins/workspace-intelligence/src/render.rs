@@ -1,7 +1,6 @@
 //! The answer as a value for programs and as text for the model (SPEC 13).
 
 use crate::merge::Merged;
-use crate::symbol::Symbol;
 use dsh_guest_support::{js_json, utf16};
 use serde::Serialize;
 
@@ -39,21 +38,10 @@ pub struct Rendered {
     pub content: String,
 }
 
-#[derive(Serialize)]
-struct CanonicalValue<'a> {
-    symbols: &'a [Symbol],
-    total: usize,
-    providers: ProviderCounts,
-}
-
 /// Renders an answer; the text has at most `max_chars` UTF-16 code units.
 pub fn render(merged: &Merged, providers: ProviderCounts, max_chars: usize) -> Rendered {
     let Merged { symbols, total } = merged;
-    let value = js_json::stringify(&CanonicalValue {
-        symbols,
-        total: *total,
-        providers,
-    });
+    // Each symbol is written once, and its text used in both forms.
     let entries: Vec<String> = symbols.iter().map(js_json::stringify).collect();
     let counts = js_json::stringify(&providers);
     let tail = |shown: usize| {
@@ -82,7 +70,10 @@ pub fn render(merged: &Merged, providers: ProviderCounts, max_chars: usize) -> R
         .unwrap_or(0);
     let listed = entries.get(..shown).unwrap_or_default().join(",");
     Rendered {
-        value,
+        value: format!(
+            "{HEAD}{}],\"total\":{total},\"providers\":{counts}}}",
+            entries.join(",")
+        ),
         content: format!("{HEAD}{listed}{}", tail(shown)),
     }
 }

@@ -1,5 +1,7 @@
 //! One found symbol, as it is answered (SPEC 10.1).
 
+use std::borrow::Cow;
+
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// A zero-based position; columns count UTF-16 code units.
@@ -66,13 +68,13 @@ const KINDS: [&str; 26] = [
 ];
 
 /// The readable name of a kind; kinds of a later protocol are `Unknown(n)`.
-pub fn kind_name(kind: u32) -> String {
+pub fn kind_name(kind: u32) -> Cow<'static, str> {
     let index = usize::try_from(kind)
         .ok()
         .and_then(|kind| kind.checked_sub(1));
     match index.and_then(|index| KINDS.get(index)) {
-        Some(name) => (*name).to_owned(),
-        None => format!("Unknown({kind})"),
+        Some(name) => Cow::Borrowed(name),
+        None => format!("Unknown({kind})").into(),
     }
 }
 

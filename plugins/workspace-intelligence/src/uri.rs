@@ -15,16 +15,50 @@ fn is_plainly_canonical(uri: &str) -> bool {
     let Some(path) = uri.strip_prefix("file://") else {
         return false;
     };
-    path.starts_with('/')
-        && path.bytes().all(is_plain)
-        && !path.contains("/.")
-        && drive_letter(path).is_none()
+    let mut before = 0;
+    let plain = path.bytes().all(|byte| {
+        let dot_segment = before == b'/' && byte == b'.';
+        before = byte;
+        is_plain(byte) && !dot_segment
+    });
+    plain && path.starts_with('/') && drive_letter(path).is_none()
 }
 
 /// What is not encoded in a path.
 fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte)
+    PLAIN.get(usize::from(byte)) == Some(&true)
 }
+
+/// By byte, because every byte of every URI is looked up.
+static PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        plain[byte as usize] = byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'-' | b'.'
+                    | b'_'
+                    | b'~'
+                    | b'!'
+                    | b'$'
+                    | b'&'
+                    | b'\''
+                    | b'('
+                    | b')'
+                    | b'*'
+                    | b'+'
+                    | b','
+                    | b';'
+                    | b'='
+                    | b':'
+                    | b'@'
+                    | b'/'
+            );
+        byte += 1;
+    }
+    plain
+};
 
 fn canonical_file(uri: &str) -> Option<String> {
     let (scheme, rest) = uri.split_once(':')?;

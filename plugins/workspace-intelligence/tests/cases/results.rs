@@ -161,7 +161,10 @@ fn case_059_kinds_are_positive_integers_with_names() {
             "entry 0 of the result: kind must be a positive integer"
         );
     }
-    let named: Vec<String> = (1..=28).chain([300]).map(kind_name).collect();
+    let named: Vec<String> = (1..=28)
+        .chain([300])
+        .map(|kind| kind_name(kind).into_owned())
+        .collect();
     let expected = [
         "File",
         "Module",
