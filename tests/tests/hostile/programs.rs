@@ -27,6 +27,11 @@ struct Scene {
 
 impl Scene {
     async fn new(mark: u32) -> Self {
+        Self::running(mark, SLEEP, &[]).await
+    }
+
+    /// The same with another program, which gets the seconds as its last argument.
+    async fn running(mark: u32, program: &str, arguments: &[&str]) -> Self {
         let (stage, home) = (Stage::new(), tempfile::tempdir().unwrap());
         stage
             .host
@@ -39,15 +44,16 @@ impl Scene {
             "{}",
             1_000_000 + u64::from(std::process::id()) * 100 + u64::from(mark)
         );
-        let sleep = ProgramRequest {
-            command: SLEEP.into(),
+        let arguments = arguments.iter().copied().chain([seconds.as_str()]);
+        let program = ProgramRequest {
+            command: program.into(),
             path: None,
-            arguments: ArgumentRule::Exact(vec![seconds.clone()]),
+            arguments: ArgumentRule::Exact(arguments.map(String::from).collect()),
             env: Vec::new(),
             ending: std::time::Duration::ZERO,
         };
         stage.mount_bystander().await;
-        stage.mount_with_programs("bad", vec![sleep]).await;
+        stage.mount_with_programs("bad", vec![program]).await;
         Self {
             stage,
             home,
@@ -249,4 +255,32 @@ async fn a_process_that_never_reads_holds_up_one_call_and_its_memory_is_bounded(
         3,
         "it is one instance"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_comes_while_a_trapped_instance_is_cleaned_up_waits_for_a_fresh_one() {
+    // It writes down that it was asked to end, and does not.
+    const STUBBORN: &str = "trap '>told' TERM; >up; while :; do sleep 0.05; done";
+    let scene = Scene::running(7, "/bin/sh", &["-c", STUBBORN]).await;
+    let exists = async |name: &str| {
+        let path = scene.home.path().join(name);
+        soon(async {
+            while !path.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    };
+    let mut request = scene.request("spawn-many", &["/bin/sh", "-c", STUBBORN, &scene.seconds]);
+    request["count"] = 1.into();
+    request["grace"] = 1_000.into();
+    value(scene.stage.call("act", request).await);
+    exists("up").await;
+
+    let panicking = scene.stage.begin("act", json!({"do": "panic"}));
+    exists("told").await;
+    let echo = scene.stage.echo("act").await;
+    assert_eq!(scene.alive(), 0, "the old instance is wholly gone by then");
+    assert_eq!(echo["calls"], 1, "and this is another one");
+    assert!(failure(soon(panicking).await.unwrap()).is(codes::PLUGIN_TRAPPED));
 }

@@ -149,7 +149,7 @@ fn spec(arguments: &Value) -> SpawnSpec {
         cwd: arguments["cwd"].as_str().unwrap_or("/").into(),
         stdin: arguments["stdin"].as_bool().unwrap_or_default(),
         stderr_max_bytes: 4096,
-        grace_ms: 100,
+        grace_ms: arguments["grace"].as_u64().unwrap_or(100) as u32,
         env: env
             .map(|(name, value)| EnvEntry {
                 name: name.clone(),
