@@ -287,6 +287,7 @@ fn pages_continue_without_gap_or_overlap() {
         max_text_bytes: 21,
         centre_on_hit: true,
         before_seq: Some(290),
+        ..PageLimits::NONE
     };
     let text = EventFilter::Text("NEEDLE".to_owned());
     let (mut from, mut seen) = (0.0, Vec::new());

@@ -3,8 +3,9 @@
 use super::peer::Peer;
 use crate::failure::Failure;
 use dsh_services::session_query::{
-    Bounds, Cancel, Document, EventFilter, EventRecord, Header, Page, PageLimits, RawEvent,
-    ReadRequest, SessionQuery, SessionQueryError, SessionRecord, Surface, TextCut, Window,
+    Bounds, Cancel, Document, EventFilter, EventRecord, Header, Page, PageBuilder, PageLimits,
+    RawEvent, ReadRequest, SessionQuery, SessionQueryError, SessionRecord, Surface, TextCut,
+    Window,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -85,10 +86,11 @@ impl SessionQuery for BridgeSessionQuery {
             "beforeSeq": limits.before_seq,
         });
         let (answer, items) = self.ask("sessionQuery.filterEvents", params, cancel)?;
-        let documents = items.iter().map(|item| {
+        let mut page = PageBuilder::new(limits);
+        for item in &items {
             let text = text(item, "text")?;
             let part = cut.of(&text);
-            Ok(Document {
+            let document = Document {
                 record: event_record(item)?,
                 text_bytes: item
                     .get("textBytes")
@@ -96,12 +98,14 @@ impl SessionQuery for BridgeSessionQuery {
                     .unwrap_or(text.len() as u64),
                 text_start: part.start as u64,
                 text: text.get(part).unwrap_or_default().to_owned(),
-            })
-        });
-        Ok(Page {
-            documents: documents.collect::<Result<_, _>>()?,
-            next_seq: answer.get("nextSeq").and_then(Value::as_u64),
-        })
+            };
+            if !page.take_in(document) {
+                return Ok(page.finish());
+            }
+        }
+        let mut page = page.finish();
+        page.next_seq = answer.get("nextSeq").and_then(Value::as_u64);
+        Ok(page)
     }
 
     fn read_event(

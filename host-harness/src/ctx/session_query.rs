@@ -35,6 +35,8 @@ impl wit::HostWithStore<PluginState> for HasSelf<PluginState> {
         let limits = PageLimits {
             max_documents: limits.max_documents.clamp(1, MAX_DOCUMENTS) as usize,
             max_text_bytes: limits.max_text_bytes as usize,
+            max_page_bytes: limits.max_page_bytes as usize,
+            document_bytes: limits.document_bytes as usize,
             centre_on_hit: limits.centre_on_hit,
             before_seq: limits.before_seq,
         };

@@ -164,6 +164,8 @@ impl services::SessionQuery for HostSessionQuery<'_> {
         let limits = session_query::PageLimits {
             max_documents: limits.max_documents,
             max_text_bytes: limits.max_text_bytes,
+            max_page_bytes: limits.max_page_bytes,
+            document_bytes: limits.document_bytes,
             centre_on_hit: limits.centre_on_hit,
             before_seq: limits.before_seq,
         };

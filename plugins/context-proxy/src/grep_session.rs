@@ -1,12 +1,15 @@
 //! `context_grep` without a spill file: a literal scan of the session's texts (SPEC 5.3).
 
 use crate::arguments::not_blank;
+use crate::config::MAX_SAFE_INTEGER;
 use crate::errors::ToolError;
-use crate::output::{self, MAX_TEXT_BYTES, Matches};
+use crate::output::{self, Budget, MAX_TEXT_BYTES, Matches};
 use crate::query::{Request, limits};
-use crate::services::{Document, Filter, Page};
+use crate::services::{Document, Filter, Page, PageLimits};
 use crate::text_cut::prefix;
 use serde::Serialize;
+
+const SOURCE: Option<&str> = Some("session");
 
 /// What the model is told when the spill file that it named is gone.
 pub const VANISHED_NOTE: &str = "spill path not available; literal session scan used";
@@ -16,7 +19,14 @@ pub fn request(pattern: &str, limit: u32, current_step: Option<u64>) -> Result<R
     not_blank(pattern)?;
     Ok(Request {
         filters: vec![Filter::Text(pattern.to_owned())],
-        limits: limits(limit, true, current_step),
+        limits: PageLimits {
+            centre_on_hit: true,
+            ..limits(
+                limit,
+                Budget::for_matches(SOURCE, Some(VANISHED_NOTE)).of_page(&Match::longest_frame()),
+                current_step,
+            )
+        },
     })
 }
 
@@ -30,6 +40,17 @@ pub struct Match {
     /// Whether `text` is only a part.
     #[serde(skip_serializing_if = "output::is_false")]
     pub truncated: bool,
+}
+
+impl Match {
+    /// What a match takes at most besides its text.
+    fn longest_frame() -> Self {
+        Match {
+            text: String::new(),
+            citation: output::session_citation(MAX_SAFE_INTEGER),
+            truncated: true,
+        }
+    }
 }
 
 impl From<Document> for Match {
@@ -50,7 +71,7 @@ pub fn answer(page: Page, vanished: bool) -> Matches<Match> {
         .into_iter()
         .map(|document| (document.seq, Match::from(document)));
     output::page(
-        Some("session"),
+        SOURCE,
         vanished.then_some(VANISHED_NOTE),
         items,
         page.next_seq,

@@ -65,6 +65,15 @@ impl Budget {
         }
     }
 
+    /// The same as the bound of a page: what all matches may take, and what each takes besides its text and its event type, where
+    /// `longest` is a match with neither that is as long as any can be. What comes within it fits into the answer.
+    pub fn of_page<T: Serialize>(self, longest: &T) -> (u32, u32) {
+        // With its comma. Quotes of an empty text or type count twice, which is only the safer side.
+        let each = js_json::stringify(longest).len() + 1;
+        let bytes = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+        (bytes(self.left), bytes(each))
+    }
+
     /// Takes the size of one more item and its comma; false, and nothing taken, when it does not fit.
     pub fn take<T: Serialize>(&mut self, item: &T) -> bool {
         let size = js_json::stringify(item).len() + 1;

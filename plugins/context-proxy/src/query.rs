@@ -1,8 +1,9 @@
 //! `context_query`: which events of the session match (SPEC 3).
 
 use crate::arguments::{Arguments, not_blank};
+use crate::config::MAX_SAFE_INTEGER;
 use crate::errors::ToolError;
-use crate::output::{self, MAX_TEXT_BYTES, Matches};
+use crate::output::{self, Budget, MAX_TEXT_BYTES, Matches};
 use crate::services::{Document, Filter, Page, PageLimits, Surface};
 use crate::text_cut::prefix;
 use serde::Serialize;
@@ -45,16 +46,26 @@ pub fn request(arguments: &Arguments, current_step: Option<u64>) -> Result<Reque
     }
     Ok(Request {
         filters,
-        limits: limits(arguments.limit()?, false, current_step),
+        limits: limits(
+            arguments.limit()?,
+            Budget::for_matches(None, None).of_page(&Match::longest_frame()),
+            current_step,
+        ),
     })
 }
 
-/// The bounds of a page of at most `limit` matches.
-pub fn limits(limit: u32, centre_on_hit: bool, current_step: Option<u64>) -> PageLimits {
+/// The bounds of a page of at most `limit` matches, whose sizes [`Budget::of_page`] gave.
+pub fn limits(
+    limit: u32,
+    (max_page_bytes, document_bytes): (u32, u32),
+    current_step: Option<u64>,
+) -> PageLimits {
     PageLimits {
         max_documents: limit,
         max_text_bytes: MAX_TEXT_BYTES as u32,
-        centre_on_hit,
+        max_page_bytes,
+        document_bytes,
+        centre_on_hit: false,
         before_seq: current_step,
     }
 }
@@ -69,6 +80,19 @@ pub struct Match {
     citation: String,
     #[serde(skip_serializing_if = "output::is_false")]
     truncated: bool,
+}
+
+impl Match {
+    /// What a match takes at most besides its text and type.
+    fn longest_frame() -> Self {
+        Match {
+            seq: MAX_SAFE_INTEGER,
+            event_type: String::new(),
+            text: String::new(),
+            citation: output::session_citation(MAX_SAFE_INTEGER),
+            truncated: true,
+        }
+    }
 }
 
 impl From<Document> for Match {

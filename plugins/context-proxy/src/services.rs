@@ -60,6 +60,10 @@ pub struct PageLimits {
     pub max_documents: u32,
     /// The most bytes of text of each.
     pub max_text_bytes: u32,
+    /// The most bytes of all together as JSON: their texts and types as strings, and `document_bytes` more for each.
+    pub max_page_bytes: u32,
+    /// See `max_page_bytes`.
+    pub document_bytes: u32,
     /// Whether a cut text is centred on the first hit.
     pub centre_on_hit: bool,
     /// Events from this sequence number on are left out.

@@ -102,19 +102,32 @@ async fn no_more_events_cross_than_are_shown() {
 }
 
 #[tokio::test]
-async fn a_page_of_long_texts_is_bounded_by_its_limit() {
-    let place = Place::new().await;
-    let text = "long needle ".repeat(2_000);
-    let rows: Vec<_> = (0..400).map(|seq| user(seq, &text)).collect();
-    place.write("s", &rows);
-    let found = place.query("s", json!({"limit": 200})).await.0;
-    assert!(found.text().len() <= 48_000);
-    let found = dsh_tests::history::Answer(found).value();
-    let matches = found["matches"].as_array().unwrap();
-    assert!(
-        matches.len() > 20 && matches.len() < 24,
-        "{}",
-        matches.len()
-    );
-    assert_eq!(found["nextSeq"], matches.len());
+async fn no_more_events_cross_than_fit_into_an_answer() {
+    // Plain texts, texts that are three times as long in JSON, and short ones of which the frames are the greater part.
+    for (text, least, most) in [
+        ("long needle ".repeat(2_000), 21, 23),
+        ("needle\n\u{1}\"".repeat(40), 40, 80),
+        ("needle".repeat(40), 110, 150),
+    ] {
+        let place = Place::new().await;
+        let rows: Vec<_> = (0..400).map(|seq| user(seq, &text)).collect();
+        place.write("s", &rows);
+        let counting = Arc::new(Counting {
+            service: place.service(),
+            handed_out: AtomicUsize::new(0),
+        });
+        place.use_sessions(counting.clone());
+        for (tool, arguments) in [
+            ("context_query", json!({"limit": 200})),
+            ("context_grep", json!({"pattern": "needle", "limit": 200})),
+        ] {
+            let answer = place.call("s", tool, arguments).await;
+            assert!(answer.0.text().len() <= 48_000);
+            let found = answer.value();
+            let shown = found["matches"].as_array().unwrap().len();
+            assert!((least..=most).contains(&shown), "{tool}: {shown}");
+            assert_eq!(counting.take(), shown, "{tool}");
+            assert_eq!(found["nextSeq"], shown);
+        }
+    }
 }

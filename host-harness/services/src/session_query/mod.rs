@@ -48,8 +48,8 @@ pub use filter::{Bounds, EventFilter, parse_json};
 pub use layout::Compression;
 pub use local::{LocalOptions, LocalSessionQuery};
 pub use types::{
-    Document, EventRecord, Header, Page, PageLimits, RawEvent, ReadRequest, SessionRecord, Surface,
-    Window,
+    Document, EventRecord, Header, Page, PageBuilder, PageLimits, RawEvent, ReadRequest,
+    SessionRecord, Surface, Window,
 };
 
 /// The greatest `before` and `after` of [`SessionQuery::read_event`].

@@ -11,7 +11,7 @@ use super::filter::{Bounds, EventFilter};
 use super::log::Log;
 use super::matcher::Matcher;
 use super::record::Record;
-use super::types::{Document, EventRecord, Page, PageLimits, Surface};
+use super::types::{Document, EventRecord, Page, PageBuilder, PageLimits, Surface};
 
 /// How many events are tried before the next look at the cancel flag and the page's limit.
 const STRIDE: usize = 16 * 1024;
@@ -122,21 +122,18 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<Page, SessionQueryError> {
     let range = plan.range(log.len(), limits.before_seq);
-    let mut page = Page::default();
+    let mut page = PageBuilder::new(limits);
     for start in range.clone().step_by(STRIDE) {
         cancel.check()?;
         for seq in matching(log, plan, start..range.end.min(start + STRIDE)) {
-            if page.documents.len() == limits.max_documents {
-                page.next_seq = Some(seq as u64);
-                return Ok(page);
-            }
-            if let Some((record, _)) = log.event(seq) {
-                page.documents
-                    .push(document(log, plan, seq, &record, limits));
+            if let Some((record, _)) = log.event(seq)
+                && !page.take_in(document(log, plan, seq, &record, limits))
+            {
+                return Ok(page.finish());
             }
         }
     }
-    Ok(page)
+    Ok(page.finish())
 }
 
 fn matching(log: &Log, plan: &Plan, stride: Range<usize>) -> Vec<usize> {

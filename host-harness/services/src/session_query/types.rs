@@ -140,6 +140,10 @@ pub struct PageLimits {
     pub max_documents: usize,
     /// The most bytes of text for each document, cut on a character boundary.
     pub max_text_bytes: usize,
+    /// The most bytes that all documents together may take as JSON, as [`PageBuilder::take_in`] counts them.
+    pub max_page_bytes: usize,
+    /// What each document takes besides its text and its event type.
+    pub document_bytes: usize,
     /// Whether a cut text is centred on the first hit of the first text condition rather than taken from the start.
     pub centre_on_hit: bool,
     /// Events with this sequence number or a greater one are left out.
@@ -151,6 +155,8 @@ impl PageLimits {
     pub const NONE: Self = Self {
         max_documents: usize::MAX,
         max_text_bytes: usize::MAX,
+        max_page_bytes: usize::MAX,
+        document_bytes: 0,
         centre_on_hit: false,
         before_seq: None,
     };
@@ -163,6 +169,62 @@ pub struct Page {
     pub documents: Vec<Document>,
     /// The sequence number of the first match that was not returned; none when all were.
     pub next_seq: Option<u64>,
+}
+
+/// Fills a page up to its limits.
+#[derive(Debug)]
+pub struct PageBuilder<'a> {
+    page: Page,
+    limits: &'a PageLimits,
+    bytes: usize,
+}
+
+impl<'a> PageBuilder<'a> {
+    /// An empty page.
+    #[must_use]
+    pub fn new(limits: &'a PageLimits) -> Self {
+        Self {
+            page: Page::default(),
+            limits,
+            bytes: 0,
+        }
+    }
+
+    /// Appends a document, or notes it as the first one that was not returned when the page is full. Says whether it was appended.
+    ///
+    /// A document counts its text and its event type as JSON strings, and `document_bytes` more. The first one is taken in whatever it
+    /// counts, so that a caller who goes on from `next_seq` always gets further.
+    pub fn take_in(&mut self, document: Document) -> bool {
+        let bytes = json_length(&document.text)
+            .saturating_add(json_length(&document.record.event_type))
+            .saturating_add(self.limits.document_bytes)
+            .saturating_add(self.bytes);
+        let count = self.page.documents.len();
+        let fits = count == 0 || bytes <= self.limits.max_page_bytes;
+        if !fits || count >= self.limits.max_documents {
+            self.page.next_seq = Some(document.record.seq);
+            return false;
+        }
+        self.bytes = bytes;
+        self.page.documents.push(document);
+        true
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn finish(self) -> Page {
+        self.page
+    }
+}
+
+/// The length in bytes of a text as a JSON string, quotes and escapes included.
+fn json_length(text: &str) -> usize {
+    let escaped = |byte| match byte {
+        b'"' | b'\\' | 0x08 | 0x09 | 0x0a | 0x0c | 0x0d => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    text.bytes().map(escaped).sum::<usize>() + 2
 }
 
 /// What `readEvent` is asked for. The numbers are judged by the service, so they are passed on as they were given.
@@ -258,5 +320,62 @@ impl Window {
         }
         window["events"] = Value::Array(events);
         window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn document(seq: u64, text: &str) -> Document {
+        Document {
+            record: EventRecord {
+                seq,
+                event_type: "user".into(),
+                time: 0,
+                surface: Surface::Current,
+            },
+            text: text.into(),
+            text_bytes: text.len() as u64,
+            text_start: 0,
+        }
+    }
+
+    fn page(texts: &[String], limits: &PageLimits) -> Page {
+        let mut page = PageBuilder::new(limits);
+        for (seq, text) in texts.iter().enumerate() {
+            if !page.take_in(document(seq as u64, text)) {
+                break;
+            }
+        }
+        page.finish()
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_counts_what_it_takes_as_json(text in any::<String>()) {
+            prop_assert_eq!(json_length(&text), serde_json::to_string(&text).unwrap().len());
+        }
+
+        #[test]
+        fn a_page_is_full_exactly_when_the_next_document_would_break_a_limit(
+            texts in proptest::collection::vec("[a-z\\n\"]{0,40}", 0..12),
+            max_documents in 1_usize..14,
+            max_page_bytes in 0_usize..400,
+        ) {
+            let limits = PageLimits { max_documents, max_page_bytes, document_bytes: 10, ..PageLimits::NONE };
+            let page = page(&texts, &limits);
+            let size = |count: usize| -> usize {
+                let sizes = texts.iter().take(count).map(|text| serde_json::to_string(text).unwrap().len() + r#""user""#.len() + 10);
+                sizes.sum()
+            };
+            let shown = page.documents.len();
+            prop_assert!(shown <= max_documents && (shown <= 1 || size(shown) <= max_page_bytes));
+            prop_assert_eq!(page.next_seq, (shown < texts.len()).then_some(shown as u64));
+            if shown < texts.len() {
+                prop_assert!(shown == max_documents || size(shown + 1) > max_page_bytes);
+            }
+        }
     }
 }

@@ -145,8 +145,7 @@ fn pages_hold_the_same(service: &LocalSessionQuery, documents: &[(u64, &str)]) {
     let limits = PageLimits {
         max_documents: 2,
         max_text_bytes: 7,
-        centre_on_hit: false,
-        before_seq: None,
+        ..PageLimits::NONE
     };
     let (mut from, mut paged) = (0, Vec::new());
     loop {

@@ -248,6 +248,8 @@ async fn count_events(caller: &Caller) -> Result<usize, ToolError> {
     let limits = PageLimits {
         max_documents: 10,
         max_text_bytes: 100,
+        max_page_bytes: u32::MAX,
+        document_bytes: 0,
         centre_on_hit: false,
         before_seq: None,
     };
