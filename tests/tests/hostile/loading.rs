@@ -48,3 +48,50 @@ fn what_no_plugin_needs_is_refused_by_the_validator() {
         }
     }
 }
+
+/// A component that imports an empty interface of this name, and nothing else.
+fn importing(name: &str) -> Vec<u8> {
+    let length = u8::try_from(name.len()).unwrap();
+    assert!(length < 100, "one byte of LEB128");
+    [
+        b"\0asm\x0d\0\x01\0",
+        // One type: an instance without exports.
+        &b"\x07\x03\x01\x42\0"[..],
+        // One import, an instance of that type.
+        &[0x0a, length + 5, 1, 0, length],
+        name.as_bytes(),
+        b"\x05\0",
+    ]
+    .concat()
+}
+
+#[test]
+fn an_interface_that_no_plugin_gets_is_refused_by_its_name() {
+    let load = |name| match LoadedComponent::new(Stage::new().host.engine(), &importing(name)) {
+        Ok(_) => panic!("{name} was accepted"),
+        Err(error) => error,
+    };
+    for name in ["wasi:cli/environment@0.2.0", "wasi:io/poll@0.2.0"] {
+        assert!(matches!(load(name), LoadError::NoLifecycle), "{name}");
+    }
+    for name in [
+        "wasi:sockets/network@0.2.0",
+        "wasi:sockets/instance-network@0.2.0",
+        "wasi:sockets/ip-name-lookup@0.2.0",
+        "wasi:sockets/tcp@0.2.0",
+        "wasi:sockets/tcp-create-socket@0.2.0",
+        "wasi:sockets/udp@0.2.0",
+        "wasi:sockets/udp-create-socket@0.2.0",
+        "wasi:sockets/types@0.3.0",
+        "wasi:http/outgoing-handler@0.2.0",
+        "wasi:keyvalue/store@0.2.0",
+        "dsh:ctx/shell@0.1.0",
+        "dsh:other/fs@0.1.0",
+        "env",
+    ] {
+        match load(name) {
+            LoadError::ForbiddenImport { interface } => assert_eq!(interface, name),
+            other => panic!("{name}: {other}"),
+        }
+    }
+}
