@@ -122,6 +122,46 @@ async fn a_call_that_ignores_its_signal_is_stopped_after_the_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_lets_no_call_in_is_stopped_by_the_first_one() {
+    let stage = Stage::new();
+    stage.mount_bystander().await;
+    let limits = Limits {
+        apply: Duration::from_secs(1),
+        ..limits()
+    };
+    stage.mount_with("bad", json!({}), limits).await.unwrap();
+    let stopped = |reason: &str| {
+        let logged = format!("the plugin's instance stopped: {reason}");
+        stage.log.count("bad", &logged)
+    };
+    let barricade = async || value(stage.call("act", json!({"do": "barricade"})).await);
+    // What the host asks for itself has no deadline and no caller who could give up.
+    barricade().await;
+    soon(stage.host.session_event(None, "tool/result")).await;
+    assert_eq!(stopped("it did not answer the host within 1000 ms"), 1);
+    barricade().await;
+    stage.agent("a").await;
+    assert_eq!(stopped("it did not answer the host within 1000 ms"), 2);
+
+    barricade().await;
+    let mut request = CallRequest::new("act", "{}");
+    request.timeout_ms = Some(50);
+    assert_failure(
+        &failure(stage.request(request).await),
+        codes::TOOL_TIMEOUT,
+        "tool call timed out after 50ms",
+    );
+    let ignored = "a call ignored its abort signal for more than 200 ms";
+    assert_eq!(stopped(ignored), 1);
+    let fresh = stage.echo("act").await;
+    assert_eq!(
+        (&fresh["calls"], &fresh["agents"]),
+        (&json!(1), &json!(["a"]))
+    );
+    assert_eq!(stage.echo("bystander").await["calls"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_message_cannot_be_larger_than_the_limit() {
     let expected = "it passed more than 1 MiB in one message";
     for arguments in [

@@ -27,6 +27,8 @@ pub fn commit(misdeed: &str) {
         }
         "block" => std::thread::sleep(FOR_EVER),
         "exit" => std::process::exit(0),
+        // No call begins in this instance any more.
+        "barricade" => wit_bindgen::backpressure_inc(),
         "flood" => {
             for record in 0..10_000 {
                 logger::log(Level::Info, &format!("record {record}"));
