@@ -136,6 +136,17 @@ async fn no_spelling_leads_out_of_the_agents_directory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn wasi_shows_no_file_no_variable_and_no_argument() {
+    let scene = Scene::new().await;
+    assert!(std::env::vars_os().count() > 0 && std::env::args_os().count() > 0);
+    assert_eq!(
+        value(scene.stage.call("act", json!({"do": "look-around"})).await),
+        json!({"variables": 0, "arguments": 0, "reached": []})
+    );
+    scene.nothing_happened(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_would_block_or_never_end_is_no_file() {
     let scene = Scene::new().await;
     let fifo = std::ffi::CString::new(scene.home().join("fifo").to_str().unwrap()).unwrap();

@@ -40,6 +40,7 @@ pub async fn attempt(
             }
             Err(error) => Err(refused(error)),
         },
+        "look-around" => Ok(look_around()),
         "hoard" => {
             let mut hoard = Vec::new();
             for _ in 0..arguments["count"].as_u64().unwrap_or_default() {
@@ -72,6 +73,22 @@ pub async fn attempt(
             Err(failure) => Err(ToolError::Failed(failure)),
         },
         _ => return None,
+    })
+}
+
+/// What WASI itself gives away, without any function of the host.
+fn look_around() -> Value {
+    let places = ["/", ".", "..", "/etc", "/proc/self", "/tmp"];
+    let reached = places.iter().filter(|place| {
+        let file = format!("{place}/dsh-hostile-guest");
+        std::fs::read_dir(place).is_ok()
+            || std::fs::metadata(place).is_ok()
+            || std::fs::write(&file, "").is_ok()
+    });
+    json!({
+        "variables": std::env::vars_os().count(),
+        "arguments": std::env::args_os().count(),
+        "reached": reached.collect::<Vec<_>>(),
     })
 }
 
