@@ -247,11 +247,11 @@ async fn what_a_plugin_holds_of_the_host_is_bounded() {
     let scene = Scene::new().await;
     let hoard = |count: u32| json!({"do": "hoard", "path": "inside.txt", "count": count});
     assert_eq!(
-        value(scene.stage.call("act", hoard(5_000)).await),
-        json!({"held": 5_000})
+        value(scene.stage.call("act", hoard(9_900)).await),
+        json!({"held": 9_900})
     );
     assert_failure(
-        &failure(scene.stage.call("act", hoard(1_000_000)).await),
+        &failure(scene.stage.call("act", hoard(10_001)).await),
         codes::PLUGIN_TRAPPED,
         "plugin \"bad\" stopped: it holds more than 10000 things of the host",
     );
