@@ -27,11 +27,15 @@ struct Scene {
 
 impl Scene {
     async fn new(mark: u32) -> Self {
-        Self::running(mark, SLEEP, &[]).await
+        Self::running(mark, SLEEP, |seconds| vec![seconds.to_owned()]).await
     }
 
-    /// The same with another program, which gets the seconds as its last argument.
-    async fn running(mark: u32, program: &str, arguments: &[&str]) -> Self {
+    /// The same with another program that sleeps.
+    async fn running(
+        mark: u32,
+        command: &str,
+        arguments: impl FnOnce(&str) -> Vec<String>,
+    ) -> Self {
         let (stage, home) = (Stage::new(), tempfile::tempdir().unwrap());
         stage
             .host
@@ -44,11 +48,10 @@ impl Scene {
             "{}",
             1_000_000 + u64::from(std::process::id()) * 100 + u64::from(mark)
         );
-        let arguments = arguments.iter().copied().chain([seconds.as_str()]);
         let program = ProgramRequest {
-            command: program.into(),
+            command: command.into(),
             path: None,
-            arguments: ArgumentRule::Exact(arguments.map(String::from).collect()),
+            arguments: ArgumentRule::Exact(arguments(&seconds)),
             env: Vec::new(),
             ending: std::time::Duration::ZERO,
         };
@@ -237,6 +240,37 @@ async fn ten_thousand_processes_end_at_the_limit_and_all_go_with_a_trap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_ignores_the_request_to_end_is_gone_when_the_end_is_told() {
+    const SHELL: &str = "/bin/sh";
+    let script = |seconds: &str| format!("trap '' TERM; exec {SLEEP} {seconds}");
+    let scene = Scene::running(7, SHELL, |seconds| vec!["-c".into(), script(seconds)]).await;
+    let script = script(&scene.seconds);
+    let start = async || {
+        let mut arguments = scene.request("spawn-many", &[SHELL, "-c", &script]);
+        arguments["count"] = 3.into();
+        let answer = value(scene.stage.call("act", arguments).await);
+        assert_eq!(answer["started"], 3);
+        // Now the shell has become the program, which has taken over what it ignores.
+        scene.until_alive(3).await;
+    };
+    scene.stage.log.panic_at("xxxx");
+    for misdeed in [
+        json!({"do": "panic"}),
+        json!({"do": "exit"}),
+        // The host itself panics.
+        json!({"do": "log-large", "bytes": 4}),
+    ] {
+        start().await;
+        let trapped = failure(scene.stage.call("act", misdeed.clone()).await);
+        assert!(trapped.is(codes::PLUGIN_TRAPPED), "{misdeed}");
+        assert_eq!(scene.alive(), 0, "{misdeed}");
+    }
+    start().await;
+    soon(scene.stage.host.unmount("bad")).await.unwrap();
+    assert_eq!(scene.alive(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_never_reads_holds_up_one_call_and_its_memory_is_bounded() {
     let scene = Scene::new(6).await;
     let mut arguments = scene.request("stuff", &[SLEEP, &scene.seconds]);
@@ -261,7 +295,10 @@ async fn a_process_that_never_reads_holds_up_one_call_and_its_memory_is_bounded(
 async fn a_call_that_comes_while_a_trapped_instance_is_cleaned_up_waits_for_a_fresh_one() {
     // It writes down that it was asked to end, and does not.
     const STUBBORN: &str = "trap '>told' TERM; >up; while :; do sleep 0.05; done";
-    let scene = Scene::running(7, "/bin/sh", &["-c", STUBBORN]).await;
+    let scene = Scene::running(8, "/bin/sh", |seconds| {
+        ["-c", STUBBORN, seconds].map(String::from).to_vec()
+    })
+    .await;
     let exists = async |name: &str| {
         let path = scene.home.path().join(name);
         soon(async {
