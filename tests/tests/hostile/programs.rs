@@ -3,8 +3,9 @@
 
 use dsh_host::grants::{ArgumentRule, ProgramRequest};
 use dsh_host::{AgentSpec, CallRequest, Failure, codes};
+use dsh_services::spill::{SpillGuard, SpillRoots};
 use dsh_services::subprocess::LocalSubprocess;
-use dsh_tests::hostile::{Stage, failure, soon, value};
+use dsh_tests::hostile::{Stage, failure, one_event_each, soon, value};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -268,6 +269,56 @@ async fn what_ignores_the_request_to_end_is_gone_when_the_end_is_told() {
     start().await;
     soon(scene.stage.host.unmount("bad")).await.unwrap();
     assert_eq!(scene.alive(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_call_may_search_is_out_of_reach_after_it() {
+    const ECHO: &str = "/usr/bin/echo";
+    let (stage, base) = (Stage::new(), tempfile::tempdir().unwrap());
+    let spill = base.path().canonicalize().unwrap();
+    let services = stage.host.services();
+    services.set_subprocess(Some(Arc::new(LocalSubprocess::new(None))));
+    let roots = SpillRoots {
+        sessions: vec![spill.clone()],
+        ..SpillRoots::default()
+    };
+    services.set_spill_guard(Some(Arc::new(SpillGuard::new(roots, one_event_each()))));
+    stage.agent("a").await;
+    // The directory of a session is named by a hash of its id.
+    let file = spill.join("session-ca978112ca1b/0123456789ab-bash.txt");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "its own").unwrap();
+    // Any program will do in the place of ripgrep: what counts here is what it is given.
+    let search = ProgramRequest {
+        command: ECHO.into(),
+        path: None,
+        arguments: ArgumentRule::SearchOneFile,
+        env: Vec::new(),
+        ending: Duration::ZERO,
+    };
+    stage.mount_with_programs("bad", vec![search]).await;
+    let path = file.to_str().unwrap();
+    let argv = [
+        ECHO,
+        "--no-config",
+        "--json",
+        "--text",
+        "--regexp=x",
+        "--",
+        path,
+    ];
+    let ask = async |verb: &str| {
+        let arguments = json!({"do": verb, "path": path, "argv": argv, "cwd": "/"});
+        let mut request = CallRequest::new("act", &arguments.to_string());
+        request.agent = Some("a".into());
+        stage.request(request).await
+    };
+    assert!(failure(ask("spawn").await).is("SUBPROCESS_DENIED"));
+    // The call keeps its caller, too.
+    let found = value(ask("search-and-keep").await);
+    assert_eq!(found["code"], 0, "{found}");
+    assert!(failure(ask("spawn").await).is("SUBPROCESS_DENIED"));
+    assert_eq!(stage.echo("act").await["calls"], 4, "it is one instance");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -166,6 +166,12 @@ impl tool_provider::Guest for Component {
                 KEPT.set(Some(call.caller));
                 return Ok(answer(json!({"events": count})));
             }
+            "search-and-keep" => {
+                attempt("authorize", &arguments, &call.caller, &signal).await;
+                let found = attempt("spawn", &arguments, &call.caller, &signal).await;
+                KEPT.set(Some(call.caller));
+                return found.unwrap_or(Err(ToolError::Aborted)).map(answer);
+            }
             "use-kept" => {
                 if let Some(kept) = KEPT.take() {
                     return Ok(answer(json!({"events": count_events(&kept).await?})));
