@@ -206,6 +206,55 @@ async fn what_is_not_a_regular_file_is_refused_without_blocking() {
     assert_eq!(error.code, FsErrorCode::NotRegularFile);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fifo_that_takes_the_place_of_a_file_is_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let fixture = fixture();
+    let (file, fifo) = (fixture.root.join("a.txt"), fixture.root.join("fifo"));
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let target = runtime.block_on(fixture.target("a.txt"));
+    let done = AtomicBool::new(false);
+    let (mut read, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &file, CWD, &fifo, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        // The other thread has to end even when an assertion fails here.
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            // Both sides of the race have to be seen, however the threads are scheduled.
+            for round in 0..200_000 {
+                if round >= 20_000 && read > 100 && refused > 100 {
+                    break;
+                }
+                match runtime.block_on(fixture.files.read_text(&target, 10)) {
+                    Ok(text) => {
+                        assert_eq!(text, "alpha");
+                        read += 1;
+                    }
+                    Err(error) => {
+                        assert_eq!(error.code, FsErrorCode::NotRegularFile, "{error}");
+                        refused += 1;
+                    }
+                }
+            }
+        }));
+        done.store(true, Ordering::Relaxed);
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    });
+    assert!(
+        read > 100 && refused > 100,
+        "{read} read, {refused} refused"
+    );
+}
+
 #[tokio::test]
 async fn a_loop_of_links_is_an_error_and_not_a_hang() {
     let fixture = fixture();
