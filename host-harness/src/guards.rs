@@ -150,4 +150,46 @@ mod tests {
             "a refusal changes nothing"
         );
     }
+
+    /// A core module with so many tables of so many elements each.
+    fn tables(count: u8, elements: usize) -> Vec<u8> {
+        assert!(count < 0x80, "one byte of LEB128");
+        let mut section = vec![count];
+        for _ in 0..count {
+            // References to functions, and no upper bound.
+            section.extend([0x70, 0x00]);
+            let mut left = elements;
+            while left >= 0x80 {
+                section.push(left as u8 | 0x80);
+                left >>= 7;
+            }
+            section.push(left as u8);
+        }
+        let length = u16::try_from(section.len()).unwrap();
+        let length = [(length & 0x7f) as u8 | 0x80, (length >> 7) as u8];
+        [b"\0asm\x01\0\0\0\x04".as_slice(), &length, &section].concat()
+    }
+
+    #[test]
+    fn tables_are_bounded_in_number_and_in_size() {
+        let engine = wasmtime::Engine::default();
+        let starts = |count: u8, elements: usize, instances: usize| {
+            let module = wasmtime::Module::new(&engine, tables(count, elements)).unwrap();
+            let limiter = MemoryLimiter::new(&Limits::default(), MemoryGauge::default());
+            let mut store = Store::new(&engine, limiter);
+            store.limiter(|limiter| limiter);
+            (0..instances).all(|_| wasmtime::Instance::new(&mut store, &module, &[]).is_ok())
+        };
+        for (count, elements, instances) in [(1, TABLE_ELEMENTS, 1), (64, 1, 1), (0, 0, INSTANCES)]
+        {
+            assert!(starts(count, elements, instances));
+        }
+        for (count, elements, instances) in [
+            (1, TABLE_ELEMENTS + 1, 1),
+            (65, 1, 1),
+            (0, 0, INSTANCES + 1),
+        ] {
+            assert!(!starts(count, elements, instances));
+        }
+    }
 }

@@ -105,7 +105,8 @@ async fn read_resolved() -> Result<Value, ToolError> {
 }
 
 async fn read(target: &fs::Target) -> Result<Value, ToolError> {
-    let text = fs::read_text(target, 1 << 20).await.map_err(refused)?;
+    // As much as there is: the host's own bound is the one that counts.
+    let text = fs::read_text(target, u64::MAX).await.map_err(refused)?;
     Ok(json!({"text": text}))
 }
 
