@@ -2,6 +2,7 @@
 
 use crate::component::{LoadError, LoadedComponent};
 use crate::engine::Engine;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -75,8 +76,7 @@ pub fn load(engine: &Engine, name: &str, base: &Path) -> Result<LoadedComponent,
         Some(found) => found.bytes,
         None if looks_like_path(name) => {
             let path = base.join(name);
-            from_file =
-                std::fs::read(&path).map_err(|error| NameError::Unreadable { path, error })?;
+            from_file = read(&path).map_err(|error| NameError::Unreadable { path, error })?;
             &from_file
         }
         None => return Err(NameError::Unknown { name: name.into() }),
@@ -85,6 +85,23 @@ pub fn load(engine: &Engine, name: &str, base: &Path) -> Result<LoadedComponent,
         name: name.into(),
         error,
     })
+}
+
+/// The most bytes of a component's file. What compilers make of a plugin is a hundredth of it.
+const MAX_FILE: u64 = 256 << 20;
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE {
+        let message = format!("it has more than {} MiB", MAX_FILE >> 20);
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            message,
+        ));
+    }
+    Ok(bytes)
 }
 
 fn looks_like_path(name: &str) -> bool {

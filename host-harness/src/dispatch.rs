@@ -6,6 +6,7 @@ use crate::failure::{Failure, codes};
 use crate::registry::{Registered, ToolRegistry};
 use crate::schema;
 use crate::tool::{ToolError, ToolInvocation, ToolOutput, ToolResult};
+use dsh_services::session_query::parse_json;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -176,7 +177,7 @@ fn parse_arguments(text: &str) -> Value {
     if text.is_empty() {
         return Value::Object(Map::new());
     }
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.into()))
+    parse_json(text).unwrap_or_else(|_| Value::String(text.into()))
 }
 
 fn unknown_agent(id: &str) -> Failure {

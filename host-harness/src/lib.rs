@@ -53,6 +53,7 @@ mod guards;
 mod host;
 mod instance;
 mod limits;
+pub mod lines;
 mod mountings;
 mod permissions;
 mod plugin;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// Largest profile, in bytes.
-const MAX_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// One row of a profile.
 #[derive(Clone, Debug, PartialEq)]

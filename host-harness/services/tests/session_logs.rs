@@ -459,3 +459,24 @@ fn a_path_without_a_root_has_no_sessions() {
         .expect_err("a reversed range");
     assert_eq!(error.code(), Some("SESSION_QUERY_INVALID_FILTER"));
 }
+
+#[test]
+fn a_log_that_would_take_all_memory_is_refused() {
+    for (compressed, size) in [(true, 4 << 40), (false, 1 << 40)] {
+        let root = Root::new(compressed);
+        root.append(&[user(0, "hello")]);
+        let service = root.service();
+        let query = || service.filter_events("s", &[], &Cancel::new());
+        assert_eq!(query().expect("a small log").len(), 1);
+        // A file with a hole: it has next to no blocks, and its text no end.
+        let file = OpenOptions::new().write(true).open(&root.path);
+        file.and_then(|file| file.set_len(size)).expect("a hole");
+        match query() {
+            Err(error) => {
+                assert!(error.code().is_some());
+                assert!(error.to_string().contains(" MiB"), "{error}");
+            }
+            Ok(found) => panic!("{} events", found.len()),
+        }
+    }
+}

@@ -6,7 +6,6 @@
 
 mod agents;
 mod fs;
-mod lines;
 mod mounting;
 mod peer;
 mod process;
@@ -16,6 +15,6 @@ mod session_query;
 mod subprocess;
 mod wire;
 
-pub use lines::MAX_LINE;
+pub use crate::lines::MAX_LINE;
 pub use serve::{MAX_CALLS, ServeError, serve};
 pub use wire::PROTOCOL;

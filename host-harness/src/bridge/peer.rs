@@ -1,8 +1,8 @@
 //! The other side: what is sent to it, and what it was asked.
 
-use super::lines::MAX_LINE;
 use super::wire::{codes, failure_to_json};
 use crate::failure::Failure;
+use crate::lines::MAX_LINE;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,7 +2,6 @@
 
 use super::agents::{self, Events};
 use super::fs::BridgeFileSystem;
-use super::lines::{Line, Lines, MAX_LINE};
 use super::mounting::{self, Providers};
 use super::peer::Peer;
 use super::requests::{self, Running};
@@ -13,6 +12,7 @@ use crate::abort::AbortSignal;
 use crate::ctx::logger::{Level, LogSink};
 use crate::failure::Failure;
 use crate::host::{Host, HostOptions};
+use crate::lines::{Line, Lines, MAX_LINE};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -85,12 +85,12 @@ where
         over: Notify::new(),
     });
     let mut writing = tokio::spawn(writing);
-    tokio::select! {
-        () = read(&served, &remotes, input) => {}
-        () = served.over.notified() => {}
-        _ = &mut writing => {}
-        () = stop => {}
-    }
+    let is_read = tokio::select! {
+        () = read(&served, &remotes, input) => true,
+        () = served.over.notified() => true,
+        _ = &mut writing => false,
+        () = stop => true,
+    };
     // Plugins that wait for DSH are told that it is gone, so that they come down at once.
     peer.close();
     remotes.lose();
@@ -102,8 +102,10 @@ where
         tracing::warn!("a plugin did not come down in time");
     }
     drop((served, peer));
-    // What has been answered is written out, unless nobody reads.
-    let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
+    if is_read {
+        // What has been answered is written out, unless nobody reads any more.
+        let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
+    }
     Ok(())
 }
 

@@ -1,10 +1,10 @@
 //! `dsh-host call`.
 
 use super::session::{AGENT, Session, Where};
-use super::{Outcome, Stop};
+use super::{Outcome, Stop, read_stdin};
 use clap::Args;
 use dsh_host::{AbortController, AbortReason, CallRequest, LoadedComponent};
-use std::io::{Read, Write};
+use std::io::Write;
 
 /// Calls a tool.
 #[derive(Args)]
@@ -27,11 +27,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let text = match arguments.arguments.as_str() {
-        "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text)?;
-            text
-        }
+        "-" => read_stdin("ARGUMENTS")?,
         text => text.to_owned(),
     };
     let profile = arguments.place.profile()?;

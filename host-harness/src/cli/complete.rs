@@ -1,5 +1,6 @@
 //! `dsh-host complete`.
 
+use super::history::printable;
 use super::session::{AGENT, Session, Where};
 use super::{Outcome, Stop, style};
 use clap::Args;
@@ -140,13 +141,20 @@ pub(crate) fn print(out: &mut impl Write, result: &SearchResult) -> std::io::Res
                 out,
                 "{}{}/{}",
                 style::DIRECTORY,
-                candidate.path,
+                shown_name(&candidate.path),
                 style::RESET
             )?,
-            Kind::File => writeln!(out, "{}", candidate.path)?,
+            Kind::File => writeln!(out, "{}", shown_name(&candidate.path))?,
         }
     }
     Ok(())
+}
+
+/// A name in one line that moves no cursor: a workspace may hold names with any characters. `--json` has them as they are.
+fn shown_name(path: &str) -> String {
+    printable(path)
+        .replace('\n', "\\u{a}")
+        .replace('\t', "\\u{9}")
 }
 
 /// How much was looked through, in a few words.

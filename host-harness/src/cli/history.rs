@@ -36,7 +36,14 @@ enum Stored {
 impl Logs {
     /// The service over these logs.
     pub(crate) fn service(&self) -> Result<LocalSessionQuery, Stop> {
-        let root = self.sessions.clone().unwrap_or_else(default_sessions);
+        let root = match &self.sessions {
+            Some(root) if !root.exists() => {
+                let message = format!("--sessions: there is no {}", root.display());
+                return Err(Stop::usage(message));
+            }
+            Some(root) => root.clone(),
+            None => default_sessions(),
+        };
         let root = std::path::absolute(root)
             .map_err(|error| Stop::usage(format!("--sessions: {error}")))?;
         let compression = self.compression.map(|stored| match stored {

@@ -23,7 +23,7 @@ mod tools;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::fmt;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -108,6 +108,15 @@ impl From<std::io::Error> for Stop {
 }
 
 pub(crate) type Outcome = Result<(), Stop>;
+
+/// The most that is read in the place of an argument. None is longer; a pipe that never ends is left.
+const MAX_STDIN: u64 = 16 << 20;
+
+/// Standard input in the place of the argument of this name.
+fn read_stdin(argument: &str) -> Result<String, Stop> {
+    std::io::read_to_string(std::io::stdin().take(MAX_STDIN))
+        .map_err(|error| Stop::usage(format!("{argument}: standard input: {error}")))
+}
 
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> ExitCode {

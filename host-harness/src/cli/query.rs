@@ -1,11 +1,11 @@
 //! `dsh-host query`.
 
 use super::history::{Logs, heading, indented};
-use super::{Outcome, Stop};
+use super::{Outcome, Stop, read_stdin};
 use clap::Args;
 use dsh_services::session_query::{Cancel, Document, EventFilter, SessionQuery, parse_json};
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::Write;
 
 /// Finds the events of a session that have text and satisfy all filters.
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let filters = match arguments.filters.as_str() {
-        "-" => std::io::read_to_string(std::io::stdin().take(MAX_BYTES))?,
+        "-" => read_stdin("FILTERS")?,
         text => text.to_owned(),
     };
     let filters = parse_json(&filters)
@@ -46,9 +46,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         found.iter().try_for_each(|document| print(out, document))
     })
 }
-
-/// No filters are longer; a pipe that never ends is left.
-const MAX_BYTES: u64 = 16 << 20;
 
 fn print(out: &mut dyn Write, document: &Document) -> std::io::Result<()> {
     let record = &document.record;

@@ -13,6 +13,7 @@ use dsh_services::fs::LocalFileSystem;
 use dsh_services::session_query::{LocalOptions, LocalSessionQuery};
 use dsh_services::spill::{SpillGuard, SpillRoots};
 use dsh_services::subprocess::{LocalSubprocess, own_executable};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -63,8 +64,11 @@ impl Where {
         let Some(path) = &self.profile else {
             return Ok(default_profile());
         };
-        let text =
-            std::fs::read_to_string(path).map_err(|error| unreadable("profile", path, &error))?;
+        // One byte more than is allowed is enough to refuse it, whatever it is.
+        let read = std::fs::File::open(path).and_then(|file| {
+            std::io::read_to_string(file.take(dsh_host::profile::MAX_BYTES as u64 + 1))
+        });
+        let text = read.map_err(|error| unreadable("profile", path, &error))?;
         let profile = Profile::parse(&text)
             .map_err(|error| Stop::usage(format!("{}: {error}", path.display())))?;
         for warning in &profile.warnings {
@@ -73,19 +77,28 @@ impl Where {
         Ok(profile)
     }
 
-    /// The agent's working directory as absolute text. It is not looked at: a missing one is for the plugins to deal with.
+    /// The agent's working directory as absolute text. One that was named has to be there; what becomes of it later is for the plugins to
+    /// deal with.
     pub(crate) fn directory(&self) -> Result<String, Stop> {
         let path = match &self.cwd {
             Some(path) => std::path::absolute(path),
             None => std::env::current_dir(),
         };
         let path = path.map_err(|error| Stop::usage(format!("--cwd: {error}")))?;
-        path.into_os_string().into_string().map_err(|path| {
+        let text = path.into_os_string().into_string().map_err(|path| {
             Stop::usage(format!(
                 "--cwd: {} is not UTF-8, and paths of DSH are text",
                 PathBuf::from(path).display()
             ))
-        })
+        })?;
+        if self.cwd.is_some()
+            && let Err(error) = std::fs::read_dir(&text)
+        {
+            return Err(Stop::usage(format!(
+                "--cwd: {text} cannot be listed: {error}"
+            )));
+        }
+        Ok(text)
     }
 }
 

@@ -114,7 +114,7 @@ fn completion_takes_its_configuration_from_options_and_profiles() {
 }
 
 #[test]
-fn a_root_that_cannot_be_read_has_no_candidates() {
+fn a_directory_that_cannot_be_listed_is_named() {
     let place = Place::new();
     let mut roots = vec!["missing", "README.md"];
     let locked = std::os::unix::fs::PermissionsExt::from_mode(0o000);
@@ -128,11 +128,30 @@ fn a_root_that_cannot_be_read_has_no_candidates() {
         roots.push("docs");
     }
     for root in roots {
-        for query in ["", "a", "./a"] {
-            let answer = place.run(&["complete", "--json", "--cwd", root, "--", query]);
-            assert_eq!(answer.json(), json!([]), "{root} {query}");
+        for command in [
+            &["complete", "--json", "--", "a"][..],
+            &["prompt"],
+            &["mcp"],
+        ] {
+            let (name, rest) = command.split_first().unwrap();
+            let run = place.run(&[&[*name, "--cwd", root], rest].concat());
+            run.refused(name, &["--cwd", root]);
         }
     }
+}
+
+#[test]
+fn a_name_is_one_line_and_moves_no_cursor() {
+    let place = Place::new();
+    let name = "odd\u{1b}[31mred\n\u{202e}\u{9b}name.txt";
+    std::fs::write(place.path().join("docs").join(name), "").unwrap();
+    let shown = place.run(&["complete", "docs/odd"]).success();
+    assert_eq!(
+        shown,
+        "docs/odd\\u{1b}[31mred\\u{a}\\u{202e}\\u{9b}name.txt\n"
+    );
+    let exact = place.run(&["complete", "--json", "docs/odd"]).json();
+    assert_eq!(exact[0]["path"], format!("docs/{name}"));
 }
 
 #[test]

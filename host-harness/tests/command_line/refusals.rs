@@ -77,6 +77,17 @@ fn a_directory_that_is_no_text_is_refused() {
 }
 
 #[test]
+fn what_never_ends_is_no_profile_and_no_component() {
+    let place = Place::new();
+    let run = place.run(&["tools", "--profile", "/dev/zero"]);
+    run.refused("a profile", &["/dev/zero", "at most 1048576"]);
+    let profile = "- {id: zero, name: /dev/zero}\n";
+    std::fs::write(place.path().join("zero.yml"), profile).unwrap();
+    let run = place.run(&["tools", "--profile", "zero.yml"]);
+    run.refused("a component", &["/dev/zero", "more than 256 MiB"]);
+}
+
+#[test]
 fn values_that_the_plugin_refuses_are_named_by_key_and_rule() {
     let place = Place::new();
     let wrong = [

@@ -64,3 +64,29 @@ fn the_bridge_ends_with_its_input_and_on_sigterm_and_not_on_sigint() {
         assert!(server.end().success(), "{how:?}");
     }
 }
+
+#[test]
+fn the_bridge_ends_when_nobody_reads_what_it_says() {
+    let place = tempfile::tempdir().unwrap();
+    for greeted in [false, true] {
+        let mut server = Server::start(&["bridge"], place.path());
+        if greeted {
+            server.send(json!({"id": 1, "method": "hello", "params": {"protocol": 1}}));
+            server.answer(1);
+        }
+        server.deaf();
+        let done = until_ended(&mut server);
+        assert!(done.success(), "{greeted}: {done}");
+    }
+}
+
+/// Says something until nothing listens any more: the answers are what cannot be written.
+fn until_ended(server: &mut Server) -> std::process::ExitStatus {
+    let mut ended = None;
+    until("it has ended", || {
+        server.send(json!({"id": 2, "method": "nope", "params": {}}));
+        ended = server.child.try_wait().unwrap();
+        ended.is_some()
+    });
+    ended.unwrap()
+}

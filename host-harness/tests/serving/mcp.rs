@@ -182,6 +182,35 @@ fn garbage_kills_nothing() {
 }
 
 #[test]
+fn a_request_that_cannot_be_read_is_answered() {
+    let place = place();
+    let more = ["--sessions", SESSIONS, "--session", "session-1"];
+    let mut server = start(place.path(), &more);
+    let call = |id: u64, arguments: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"context_query","arguments":{arguments}}}}}"#
+        )
+    };
+    // What JavaScript writes is taken as it is meant.
+    server.raw(call(1, r#"{"text":"\ud800"}"#).as_bytes());
+    let found = server.answer(1);
+    assert_eq!(
+        found["result"]["structuredContent"]["matches"],
+        json!([]),
+        "{found}"
+    );
+    server.raw(call(2, r#"{"limit":1e400}"#).as_bytes());
+    let text = server.answer(2)["result"]["content"][0]["text"].to_string();
+    assert!(text.contains("limit"), "{text}");
+    // And what no parser takes is refused by its id.
+    let deep = format!("{{\"x\":{}1{}}}", "[".repeat(500), "]".repeat(500));
+    server.raw(call(3, &deep).as_bytes());
+    assert_eq!(server.answer(3)["error"]["code"], -32700);
+    server.raw(call(4, r#"{"text":"flaky"}"#).as_bytes());
+    assert_ne!(server.answer(4)["result"]["isError"], true);
+}
+
+#[test]
 fn a_slow_call_tells_its_progress_and_a_cancelled_one_cleans_up() {
     let place = place();
     let (program, row) = mute_server(place.path());

@@ -82,6 +82,11 @@ impl Server {
         })
     }
 
+    /// Reads one line more, and then closes the reading end of standard output.
+    pub fn deaf(&mut self) {
+        self.lines = channel().1;
+    }
+
     /// Closes standard input.
     pub fn close(&mut self) {
         self.input = None;

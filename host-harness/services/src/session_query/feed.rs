@@ -20,6 +20,14 @@ const BATCH: usize = 4 << 20;
 /// How much of a plain file is read at a time.
 const READ: usize = 1 << 20;
 
+/// The longest line (SPEC-sessions 3.8). The engines that write and read these logs hold a line in one text, which cannot be longer.
+const MAX_LINE: usize = 512 << 20;
+
+/// The most plain text of one log, and the most bytes of a compressed one: what is read is kept, so a log that unpacks without end, or a file
+/// with a hole in it, must not take all memory.
+const MAX_PLAIN: u64 = 2 << 30;
+const MAX_COMPRESSED: u64 = 1 << 30;
+
 /// Lines are dealt to the threads in pieces of about this size.
 const PIECE: usize = 256 << 10;
 
@@ -42,6 +50,8 @@ pub struct Feeder<'f> {
     pub pending: Vec<u8>,
     /// Where `pending` begins in the plain text.
     pub start: u64,
+    /// How many bytes of `pending` are known to hold no line feed, so that a long line is looked through once.
+    pub scanned: usize,
     pub in_header: bool,
     pub found: &'f Found,
     pub cancel: &'f Cancel,
@@ -67,10 +77,13 @@ impl Feeder<'_> {
         if self.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
+        self.check_size()?;
         if self.in_header {
             self.header()?;
         }
-        let Some(end) = memchr::memrchr(b'\n', &self.pending).map(|at| at + 1) else {
+        let unscanned = self.pending.get(self.scanned..).unwrap_or_default();
+        let Some(end) = memchr::memrchr(b'\n', unscanned).map(|at| self.scanned + at + 1) else {
+            self.scanned = self.pending.len();
             return Ok(());
         };
         let context = self.log.context();
@@ -88,13 +101,29 @@ impl Feeder<'_> {
             self.log.push(batch).map_err(Stop::Fault)?;
         }
         self.pending.drain(..end);
+        self.scanned = self.pending.len();
         self.start += end as u64;
         Ok(())
     }
 
+    fn check_size(&self) -> Result<(), Stop> {
+        let plain = self.start + self.pending.len() as u64;
+        let why = if self.pending.len() > MAX_LINE + BATCH {
+            format!("a line is longer than {} MiB", MAX_LINE >> 20)
+        } else if plain > MAX_PLAIN {
+            format!("it has more than {} MiB of text", MAX_PLAIN >> 20)
+        } else {
+            return Ok(());
+        };
+        let why = format!("corrupt session log: {why}");
+        Err(Stop::Fault(LogFault::Physical(why)))
+    }
+
     /// The header was read when the root was listed; here it is passed over, and must still be the same.
     fn header(&mut self) -> Result<(), Stop> {
-        let Some(end) = memchr::memchr(b'\n', &self.pending) else {
+        let unscanned = self.pending.get(self.scanned..).unwrap_or_default();
+        let Some(end) = memchr::memchr(b'\n', unscanned).map(|at| self.scanned + at) else {
+            self.scanned = self.pending.len();
             return Ok(());
         };
         let line = String::from_utf8_lossy(&self.pending[..end]);
@@ -106,6 +135,7 @@ impl Feeder<'_> {
             }
         }
         self.pending.drain(..=end);
+        self.scanned = 0;
         self.start += end as u64 + 1;
         self.in_header = false;
         Ok(())
@@ -159,6 +189,13 @@ pub fn frames(
     feeder: &mut Feeder<'_>,
     starts: &mut Vec<FrameStart>,
 ) -> io::Result<Fed> {
+    if size - start > MAX_COMPRESSED {
+        let why = format!(
+            "corrupt Zstandard session log: it has more than {} MiB",
+            MAX_COMPRESSED >> 20
+        );
+        return Ok(Err(Stop::Fault(LogFault::Physical(why))));
+    }
     let mut bytes = vec![0; usize::try_from(size - start).map_err(io::Error::other)?];
     file.read_exact_at(&mut bytes, start)?;
     Ok(decode_frames(&bytes, start, feeder, starts))

@@ -54,13 +54,18 @@ pub enum EventFilter {
     Text(String),
 }
 
-/// Reads JSON text that JavaScript wrote, as its requests are: half a surrogate pair is U+FFFD, as it is in the log, and a number
-/// beyond a double is `null` (SPEC-sessions 4.6).
+/// JSON text that JavaScript wrote, so that other parsers take it: half a surrogate pair is U+FFFD, as it is in the log, and a number
+/// beyond a double is `null` (SPEC-sessions 4.6). Any other text stays as it is.
+pub fn mend_json(text: &str) -> String {
+    repair::infinite_numbers(&repair::lone_surrogates(text)).into_owned()
+}
+
+/// Reads JSON text that JavaScript wrote, see [`mend_json`].
 ///
 /// # Errors
 /// The text is no JSON.
 pub fn parse_json(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(&repair::infinite_numbers(&repair::lone_surrogates(text)))
+    serde_json::from_str(&mend_json(text))
 }
 
 impl EventFilter {

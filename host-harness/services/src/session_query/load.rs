@@ -148,6 +148,7 @@ impl Loaded {
             log,
             pending: Vec::new(),
             start: plain,
+            scanned: 0,
             in_header: at == 0,
             found,
             cancel,

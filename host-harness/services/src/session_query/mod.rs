@@ -44,7 +44,7 @@ mod window;
 pub use cancel::Cancel;
 pub use cut::TextCut;
 pub use error::SessionQueryError;
-pub use filter::{Bounds, EventFilter, parse_json};
+pub use filter::{Bounds, EventFilter, mend_json, parse_json};
 pub use layout::Compression;
 pub use local::{LocalOptions, LocalSessionQuery};
 pub use types::{

@@ -7,7 +7,7 @@ pub const MAX_LINE: usize = 32 << 20;
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub enum Line {
     /// A line without its end.
     Whole(Vec<u8>),
     /// A line beyond the bound; it was read past and forgotten.
@@ -15,7 +15,8 @@ pub(super) enum Line {
 }
 
 /// Reads lines. A future of [`Lines::next`] may be dropped: nothing that was read is lost.
-pub(super) struct Lines<R> {
+#[derive(Debug)]
+pub struct Lines<R> {
     input: BufReader<R>,
     line: Vec<u8>,
     max: usize,
@@ -23,7 +24,8 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(input: R, max: usize) -> Self {
+    /// Reads lines of up to `max` bytes.
+    pub fn new(input: R, max: usize) -> Self {
         Self {
             input: BufReader::with_capacity(64 << 10, input),
             line: Vec::new(),
@@ -33,7 +35,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The next line; none at the end. A last line without its end is no line.
-    pub(super) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+    ///
+    /// # Errors
+    /// The input's.
+    pub async fn next(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let found = self.input.fill_buf().await?;
             if found.is_empty() {
