@@ -211,6 +211,36 @@ fn a_request_that_cannot_be_read_is_answered() {
 }
 
 #[test]
+fn wrong_parameters_are_told_from_unknown_methods() {
+    let place = place();
+    let mut server = start(place.path(), &[]);
+    let wrong = [
+        (
+            "tools/call",
+            json!({"name": "context_query", "arguments": "text"}),
+        ),
+        (
+            "tools/call",
+            json!({"name": "context_query", "arguments": []}),
+        ),
+        ("tools/call", json!({"name": 5})),
+        ("tools/call", json!({})),
+        ("completion/complete", json!({})),
+        ("resources/read", json!({"uri": 5})),
+    ];
+    for (id, (method, params)) in (10..).zip(wrong) {
+        let error = &request(&mut server, id, method, params.clone())["error"];
+        assert_eq!(error["code"], -32602, "{method} {params}: {error}");
+        assert!(
+            error["message"].as_str().unwrap().contains(method),
+            "{error}"
+        );
+    }
+    let unknown = request(&mut server, 9, "tools/nope", json!({}));
+    assert_eq!(unknown["error"]["code"], -32601);
+}
+
+#[test]
 fn a_slow_call_tells_its_progress_and_a_cancelled_one_cleans_up() {
     let place = place();
     let (program, row) = mute_server(place.path());

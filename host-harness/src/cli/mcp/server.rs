@@ -9,9 +9,9 @@ use dsh_host::{
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    ContentBlock, Implementation, ListResourceTemplatesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation,
+    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -67,6 +67,17 @@ impl Drop for Watch {
     }
 }
 
+/// The requests that are served, and whose parameters can therefore be wrong.
+const METHODS: [&str; 7] = [
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "completion/complete",
+];
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -83,6 +94,22 @@ impl ServerHandler for Server {
                 "Tools of DSH plugins, for the workspace {}. Paths are relative to it.",
                 self.cwd
             ))
+    }
+
+    /// The SDK takes a request whose parameters do not fit its method for one of an unknown method.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        let (code, message) = if METHODS.contains(&method.as_str()) {
+            let message = format!("the parameters of {method} are not what MCP defines for it");
+            (ErrorCode::INVALID_PARAMS, message)
+        } else {
+            (ErrorCode::METHOD_NOT_FOUND, method)
+        };
+        Err(ErrorData::new(code, message, None))
     }
 
     async fn list_tools(
