@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// The length in UTF-16 code units, JavaScript's `length`.
 pub fn len(text: &str) -> usize {
-    // Most texts are, and to see it takes a machine word at a time.
+    // Most texts are ASCII, and to see it takes a machine word at a time.
     if text.is_ascii() {
         return text.len();
     }

@@ -31,31 +31,17 @@ fn is_plain(byte: u8) -> bool {
 
 /// By byte, because every byte of every URI is looked up.
 static PLAIN: [bool; 256] = {
+    const MARKS: &[u8] = b"-._~!$&'()*+,;=:@/";
     let mut plain = [false; 256];
     let mut byte = 0_u8;
     while byte < 0x80 {
-        plain[byte as usize] = byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'-' | b'.'
-                    | b'_'
-                    | b'~'
-                    | b'!'
-                    | b'$'
-                    | b'&'
-                    | b'\''
-                    | b'('
-                    | b')'
-                    | b'*'
-                    | b'+'
-                    | b','
-                    | b';'
-                    | b'='
-                    | b':'
-                    | b'@'
-                    | b'/'
-            );
+        plain[byte as usize] = byte.is_ascii_alphanumeric();
         byte += 1;
+    }
+    let mut at = 0;
+    while at < MARKS.len() {
+        plain[MARKS[at] as usize] = true;
+        at += 1;
     }
     plain
 };

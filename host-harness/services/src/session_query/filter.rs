@@ -1,5 +1,6 @@
 //! The conditions of a query: their types, how they are read from JSON, and what makes them invalid (SPEC-sessions 8).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -56,8 +57,11 @@ pub enum EventFilter {
 
 /// JSON text that JavaScript wrote, so that other parsers take it: half a surrogate pair is U+FFFD, as it is in the log, and a number
 /// beyond a double is `null` (SPEC-sessions 4.6). Any other text stays as it is.
-pub fn mend_json(text: &str) -> String {
-    repair::infinite_numbers(&repair::lone_surrogates(text)).into_owned()
+pub fn mend_json(text: &str) -> Cow<'_, str> {
+    match repair::lone_surrogates(text) {
+        Cow::Borrowed(text) => repair::infinite_numbers(text),
+        Cow::Owned(text) => Cow::Owned(repair::infinite_numbers(&text).into_owned()),
+    }
 }
 
 /// Reads JSON text that JavaScript wrote, see [`mend_json`].

@@ -54,7 +54,9 @@ async fn mend<R: AsyncRead + Unpin>(
     let mut lines = Lines::new(input, MAX_LINE);
     loop {
         let line = match lines.next().await {
-            Ok(Some(Line::Whole(line))) => mend_json(&String::from_utf8_lossy(&line)),
+            Ok(Some(Line::Whole(line))) => {
+                mend_json(&String::from_utf8_lossy(&line)).into_owned() + "\n"
+            }
             Ok(Some(Line::TooLong)) => {
                 let message = format!("a message has more than {MAX_LINE} bytes");
                 let error = ErrorData::new(ErrorCode::INVALID_REQUEST, message, None);
@@ -71,7 +73,7 @@ async fn mend<R: AsyncRead + Unpin>(
         };
         let passed = match refusal(&line) {
             Some(refusal) => refuse.send(refusal).await.is_ok(),
-            None => output.write_all((line + "\n").as_bytes()).await.is_ok(),
+            None => output.write_all(line.as_bytes()).await.is_ok(),
         };
         if !passed {
             return;
