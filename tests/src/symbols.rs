@@ -228,13 +228,21 @@ impl Journal {
         &self.0
     }
 
-    /// All entries so far.
+    /// All entries so far. Half a line is none: its process is writing it, or was killed while it did.
     pub fn entries(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        // The last line may be half written.
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        let entry = |line: &str| serde_json::from_str(line).unwrap();
-        whole.lines().map(entry).collect()
+        let text = match std::fs::read(&self.0) {
+            Ok(text) => text,
+            // No process has started yet.
+            Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+            Err(failure) => panic!("{}: {failure}", self.0.display()),
+        };
+        let lines = text.split(|byte| *byte == b'\n');
+        let whole = lines.filter_map(|line| match serde_json::from_slice(line) {
+            Ok(entry) => Some(entry),
+            Err(half) if half.is_eof() => None,
+            Err(failure) => panic!("{failure}: {}", String::from_utf8_lossy(line)),
+        });
+        whole.collect()
     }
 
     /// What belongs to one kind of event.

@@ -1,4 +1,7 @@
 //! What happened, one JSON object a line, in a file that all processes of a script share.
+//!
+//! A line begins with its line feed instead of ending with one: a process that is killed in the middle of a write leaves half a line, and the
+//! next process must not go on with it.
 
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -48,7 +51,7 @@ impl Journal {
     pub fn note(&self, event: &str, what: &Value) {
         let line = json!({"pid": std::process::id(), "event": event, "what": what});
         (&self.file)
-            .write_all(format!("{line}\n").as_bytes())
+            .write_all(format!("\n{line}").as_bytes())
             .expect("the journal can be written");
     }
 }

@@ -13,6 +13,7 @@ mod cases;
 mod configuration;
 mod examples;
 mod faults;
+mod journal;
 mod mounting;
 mod processes;
 mod real;
