@@ -1,6 +1,10 @@
 //! What the fuzzer runs. The targets are shared with `tests/tests/corpora.rs`, which replays every input that is kept.
 
 /// Pure parts of the host, taken from its sources: the host itself needs wasmtime, which the fuzzer need not build.
+#[allow(dead_code, reason = "the host uses the rest")]
+#[path = "../../../host-harness/src/grants.rs"]
+pub mod grants;
+#[allow(dead_code, reason = "the host uses the rest")]
 #[path = "../../../host-harness/src/limits.rs"]
 pub mod limits;
 #[allow(dead_code, reason = "the host uses the rest")]
