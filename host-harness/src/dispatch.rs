@@ -158,14 +158,18 @@ fn finish(
 }
 
 fn check_output(output: ToolOutput, name: &str, schema: &Value) -> ToolResult {
-    let found = schema::violations(schema, &output.value, "value");
-    if found.is_empty() {
+    let text = output.value.text();
+    if schema::fits(schema, text) {
         return ToolResult::Success(output);
     }
-    let message = format!(
-        "tool \"{name}\" returned invalid output: {}",
-        found.join("; ")
-    );
+    let problem = match serde_json::from_str(text) {
+        Ok(value) => schema::violations(schema, &value, "value").join("; "),
+        Err(error) => format!("the value is no JSON: {error}"),
+    };
+    if problem.is_empty() {
+        return ToolResult::Success(output);
+    }
+    let message = format!("tool \"{name}\" returned invalid output: {problem}");
     ToolResult::Failure(Failure::named(
         "ToolOutputError",
         codes::INVALID_TOOL_OUTPUT,

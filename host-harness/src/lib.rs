@@ -42,6 +42,7 @@ mod agents;
 mod bindings;
 pub mod bridge;
 pub mod bundled;
+mod canonical_value;
 mod component;
 mod ctx;
 mod dispatch;
@@ -69,6 +70,7 @@ mod tool;
 
 pub use abort::{AbortController, AbortReason, AbortSignal};
 pub use agents::AgentSpec;
+pub use canonical_value::CanonicalValue;
 pub use component::{CTX_VERSION, LoadError, LoadedComponent};
 pub use ctx::call::Caller;
 pub use ctx::logger::{Level, LogSink, TracingSink};

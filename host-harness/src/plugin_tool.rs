@@ -2,6 +2,7 @@
 
 use crate::abort::{AbortController, AbortReason, AbortSignal};
 use crate::bindings::exports::dsh::ctx::tool_provider as wit;
+use crate::canonical_value::CanonicalValue;
 use crate::failure::{Failure, codes};
 use crate::host::lacks;
 use crate::plugin::{CallError, Plugin};
@@ -173,13 +174,8 @@ impl PluginTool {
                 format!("tool \"{name}\" answered with {size} bytes; at most {most} are allowed");
             return Err(Failure::host(codes::PLUGIN_OUTPUT_TOO_LARGE, message).into());
         }
-        let value = serde_json::from_str(&output.value).map_err(|error| {
-            let message =
-                format!("tool \"{name}\" returned invalid output: the value is no JSON: {error}");
-            Failure::named("ToolOutputError", codes::INVALID_TOOL_OUTPUT, message)
-        })?;
         Ok(ToolOutput {
-            value,
+            value: CanonicalValue::unjudged(output.value),
             content: output.content,
         })
     }

@@ -3,8 +3,10 @@
 //! A schema has one `type`, or `oneOf`; `properties`, `required`, `additionalProperties`, `items`, `enum` and `const`; and the annotations
 //! `description`, `title`, `default` and `examples`. Anything else is refused when a tool is registered.
 
+mod fits;
 mod violations;
 
+pub use fits::fits;
 pub use violations::violations;
 
 use crate::failure::{Failure, codes};

@@ -1,6 +1,7 @@
 //! What a tool is to the host, whoever implements it.
 
 use crate::abort::{AbortReason, AbortSignal};
+use crate::canonical_value::CanonicalValue;
 use crate::ctx::call::Caller;
 use crate::failure::Failure;
 use futures::future::BoxFuture;
@@ -27,7 +28,7 @@ pub struct ToolDefinition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {
     /// The canonical value, for programs.
-    pub value: Value,
+    pub value: CanonicalValue,
     /// The text that the model reads.
     pub content: String,
 }
@@ -137,7 +138,7 @@ pub(crate) fn test_tool(name: &str) -> (ToolDefinition, std::sync::Arc<dyn Tool>
             Box::pin(async move {
                 Ok(ToolOutput {
                     content: call.arguments.to_string(),
-                    value: call.arguments,
+                    value: call.arguments.into(),
                 })
             })
         }

@@ -40,7 +40,7 @@ impl Answer {
         match self.0 {
             ToolResult::Success(output) => {
                 let read: Value = serde_json::from_str(&output.content).unwrap();
-                assert_eq!(read, output.value);
+                assert_eq!(read, output.value.value());
                 read
             }
             other => panic!("no success: {other:?}"),

@@ -248,7 +248,7 @@ impl Stage {
 /// The value of a success.
 pub fn value(result: ToolResult) -> Value {
     match result {
-        ToolResult::Success(output) => output.value,
+        ToolResult::Success(output) => output.value.value(),
         other => panic!("no success: {other:?}"),
     }
 }

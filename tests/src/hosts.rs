@@ -117,7 +117,7 @@ impl Tool for Echo {
         Box::pin(async move {
             Ok(ToolOutput {
                 content: call.arguments.to_string(),
-                value: call.arguments,
+                value: call.arguments.into(),
             })
         })
     }

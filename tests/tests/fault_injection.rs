@@ -139,7 +139,7 @@ impl Scene {
                 ..CallRequest::new(tool, &arguments.to_string())
             };
             match soon(self.host.call(request)).await {
-                ToolResult::Success(output) => Ending::Answer(output.value),
+                ToolResult::Success(output) => Ending::Answer(output.value.value()),
                 ToolResult::Cancelled(_) => Ending::Cancelled,
                 ToolResult::Failure(failure) => {
                     Ending::Failure(failure.code.unwrap_or(failure.message))

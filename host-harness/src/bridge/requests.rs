@@ -97,7 +97,7 @@ pub(super) async fn call(
     };
     match served.host.call(request).await {
         ToolResult::Success(output) => {
-            Ok(json!({ "value": output.value, "content": output.content }))
+            Ok(json!({ "value": output.value.value(), "content": output.content }))
         }
         ToolResult::Failure(failure) => Err(failure),
         ToolResult::Cancelled(reason) => {

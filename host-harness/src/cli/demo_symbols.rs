@@ -223,7 +223,8 @@ fn answer(
         )?;
         return Ok(());
     };
-    let symbols = output.value["symbols"]
+    let value = output.value.value();
+    let symbols = value["symbols"]
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
@@ -243,7 +244,7 @@ fn answer(
             text("kind")
         )?;
     }
-    let total = output.value["total"].as_u64().unwrap_or_default();
+    let total = value["total"].as_u64().unwrap_or_default();
     writeln!(
         out,
         "    {}{total} found by a process that this call started, after {seconds:.1} s; it is gone again{}",

@@ -4,13 +4,20 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// Values nested deeper than this are refused.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// What is wrong with a value, in DSH's words; empty when it fits. The root is called `arguments` for arguments, `value` for an output.
 pub fn violations(schema: &Value, value: &Value, root: &str) -> Vec<String> {
     let mut found = Vec::new();
     validate(schema, value, &Place::Root(root), 0, &mut found);
     found
+}
+
+/// Whether a value at this depth of another fits.
+pub(super) fn validate_value(schema: &Value, value: &Value, depth: usize) -> bool {
+    let mut found = Vec::new();
+    validate(schema, value, &Place::Root(""), depth, &mut found);
+    found.is_empty()
 }
 
 /// Where in a value something is. Written out only for what does not fit, which is rare.
@@ -106,19 +113,19 @@ fn validate(
 
 /// The members of one schema that are rules. Read in one pass: an answer has thousands of values, and most schemas have one member.
 #[derive(Default)]
-struct Rules<'a> {
+pub(super) struct Rules<'a> {
     one_of: Option<&'a [Value]>,
-    kind: Option<&'a str>,
+    pub(super) kind: Option<&'a str>,
     allowed: Option<&'a [Value]>,
     constant: Option<&'a Value>,
-    items: Option<&'a Value>,
-    required: &'a [Value],
-    properties: Option<&'a Map<String, Value>>,
-    closed: bool,
+    pub(super) items: Option<&'a Value>,
+    pub(super) required: &'a [Value],
+    pub(super) properties: Option<&'a Map<String, Value>>,
+    pub(super) closed: bool,
 }
 
 impl<'a> Rules<'a> {
-    fn of(members: &'a Map<String, Value>) -> Self {
+    pub(super) fn of(members: &'a Map<String, Value>) -> Self {
         let mut rules = Self::default();
         for (name, rule) in members {
             match (name.as_str(), rule) {
@@ -134,6 +141,11 @@ impl<'a> Rules<'a> {
             }
         }
         rules
+    }
+
+    /// Whether no value is compared with another.
+    pub(super) fn is_of_types_alone(&self) -> bool {
+        self.one_of.is_none() && self.allowed.is_none() && self.constant.is_none()
     }
 }
 

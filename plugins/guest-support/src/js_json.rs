@@ -144,14 +144,22 @@ fn string_length(rest: &[u8]) -> usize {
 /// Keys come in the order in which `value` names them. A value that refuses to be serialised gives `null`, as JavaScript does for what it
 /// cannot express inside an array.
 pub fn stringify<T: Serialize + ?Sized>(value: &T) -> String {
-    // Room for a symbol or a match, of which an answer may hold hundreds.
     let mut out = Vec::with_capacity(256);
-    let mut writer = serde_json::Serializer::with_formatter(&mut out, JsFormatter);
-    if value.serialize(&mut writer).is_err() {
-        return "null".to_owned();
-    }
-    String::from_utf8(out).unwrap_or_else(|_| "null".to_owned())
+    write(&mut out, value);
+    String::from_utf8(out).unwrap_or_else(|_| NULL.to_owned())
 }
+
+/// Appends what [`stringify`] gives.
+pub fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let before = out.len();
+    let mut writer = serde_json::Serializer::with_formatter(&mut *out, JsFormatter);
+    if value.serialize(&mut writer).is_err() {
+        out.truncate(before);
+        out.extend_from_slice(NULL.as_bytes());
+    }
+}
+
+const NULL: &str = "null";
 
 /// Compact JSON whose numbers are doubles printed as `Number.prototype.toString` prints them.
 struct JsFormatter;

@@ -1,6 +1,7 @@
 //! The answer as a value for programs and as text for the model (SPEC 13).
 
 use crate::merge::Merged;
+use crate::symbol::Symbol;
 use dsh_guest_support::{js_json, utf16};
 use serde::Serialize;
 
@@ -41,8 +42,6 @@ pub struct Rendered {
 /// Renders an answer; the text has at most `max_chars` UTF-16 code units.
 pub fn render(merged: &Merged, providers: ProviderCounts, max_chars: usize) -> Rendered {
     let Merged { symbols, total } = merged;
-    // Each symbol is written once, and its text used in both forms.
-    let entries: Vec<String> = symbols.iter().map(js_json::stringify).collect();
     let counts = js_json::stringify(&providers);
     let tail = |shown: usize| {
         let omitted = total - shown;
@@ -52,15 +51,18 @@ pub fn render(merged: &Merged, providers: ProviderCounts, max_chars: usize) -> R
         )
     };
 
-    // The longest prefix that fits. A symbol that is too long is never skipped in favour of a later one.
-    let mut lengths = Vec::with_capacity(entries.len() + 1);
+    // Each symbol is written once, and its text used in both forms.
+    let Listed { text, ends } = list(symbols);
     let mut length = HEAD.len();
-    lengths.push(length);
-    for (index, entry) in entries.iter().enumerate() {
-        length += usize::from(index > 0) + utf16::len(entry);
+    let mut lengths = vec![length];
+    for entry in ends.windows(2) {
+        if let [start, end] = *entry {
+            length += text.get(start..end).map_or(0, utf16::len);
+        }
         lengths.push(length);
     }
-    let shown = (1..=entries.len())
+    // The longest prefix that fits. A symbol that is too long is never skipped in favour of a later one.
+    let shown = (1..=symbols.len())
         .rev()
         .find(|shown| {
             lengths
@@ -68,15 +70,40 @@ pub fn render(merged: &Merged, providers: ProviderCounts, max_chars: usize) -> R
                 .is_some_and(|length| length + tail(*shown).len() <= max_chars)
         })
         .unwrap_or(0);
-    let listed = entries.get(..shown).unwrap_or_default().join(",");
+    let end = ends.get(shown).copied().unwrap_or(0);
+    let counted = format!("],\"total\":{total},\"providers\":{counts}}}");
     Rendered {
-        value: format!(
-            "{HEAD}{}],\"total\":{total},\"providers\":{counts}}}",
-            entries.join(",")
-        ),
-        content: format!("{HEAD}{listed}{}", tail(shown)),
+        value: [HEAD, &text, &counted].concat(),
+        content: [HEAD, text.get(..end).unwrap_or_default(), &tail(shown)].concat(),
     }
 }
+
+/// Symbols as JSON with commas between.
+struct Listed {
+    text: String,
+    /// Where none of them, the first of them, the first two and so on end.
+    ends: Vec<usize>,
+}
+
+fn list(symbols: &[Symbol]) -> Listed {
+    let mut text = Vec::with_capacity(symbols.len() * USUAL_BYTES);
+    let mut ends = vec![0];
+    for symbol in symbols {
+        if !text.is_empty() {
+            text.push(b',');
+        }
+        js_json::write(&mut text, symbol);
+        ends.push(text.len());
+    }
+    Listed {
+        // What was written is UTF-8.
+        text: String::from_utf8(text).unwrap_or_default(),
+        ends,
+    }
+}
+
+/// Room for a symbol.
+const USUAL_BYTES: usize = 256;
 
 const HEAD: &str = "{\"symbols\":[";
 

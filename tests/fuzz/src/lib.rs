@@ -10,11 +10,14 @@ pub mod limits;
 #[allow(dead_code, reason = "the host uses the rest")]
 #[path = "../../../host-harness/src/profile.rs"]
 pub mod profile;
+#[path = "../../../host-harness/src/schema/fits.rs"]
+mod fits;
 #[path = "../../../host-harness/src/schema/violations.rs"]
 mod violations;
 
-/// The host's judgement of arguments.
+/// The host's judgement of arguments and answers.
 pub mod schema {
+    pub use crate::fits::fits;
     pub use crate::violations::violations;
 }
 

@@ -90,7 +90,7 @@ async fn an_output_that_breaks_its_own_schema_is_no_success() {
     };
     let fitting = json!({"answer": 42});
     let expected = ToolOutput {
-        value: fitting.clone(),
+        value: fitting.clone().into(),
         content: fitting.to_string(),
     };
     assert_eq!(call(fitting).await, ToolResult::Success(expected));

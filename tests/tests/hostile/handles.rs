@@ -45,7 +45,9 @@ async fn the_caller_of_another_plugin_cannot_be_guessed() {
         let forged = json!({"do": "forge-caller", "handle": handle});
         match stage.call("act", forged).await {
             // Its own, which has no session because the call has no agent.
-            ToolResult::Success(output) => assert_eq!(output.value, json!({"session": null})),
+            ToolResult::Success(output) => {
+                assert_eq!(output.value.value(), json!({"session": null}))
+            }
             other => assert!(failure(other).is(codes::PLUGIN_TRAPPED), "{handle}"),
         }
         // Loaded anew, so that the traps do not add up.

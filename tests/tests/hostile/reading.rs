@@ -51,7 +51,7 @@ impl Scene {
             .call("act", json!({"do": verb, "path": path}))
             .await
         {
-            ToolResult::Success(output) => Ok(output.value),
+            ToolResult::Success(output) => Ok(output.value.value()),
             other => Err(failure(other).code.unwrap_or_default()),
         }
     }

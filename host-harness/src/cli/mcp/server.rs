@@ -212,7 +212,7 @@ fn answer(definition: &ToolDefinition, result: ToolResult) -> CallToolResult {
         ToolResult::Success(output) => {
             let mut answer = CallToolResult::success(text);
             if is_object(&definition.output_schema) {
-                answer.structured_content = Some(output.value);
+                answer.structured_content = Some(output.value.value());
             }
             answer
         }

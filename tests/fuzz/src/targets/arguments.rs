@@ -1,6 +1,6 @@
 //! What a model writes as arguments.
 
-use crate::schema::violations;
+use crate::schema::{fits, violations};
 use dsh_context_proxy::arguments::{Arguments, MAX_LIMIT};
 use dsh_context_proxy::config::MAX_WINDOW;
 use dsh_context_proxy::definitions::{Tool, card, parameters};
@@ -32,6 +32,14 @@ fn judged(schema: &Value, value: &Value) -> bool {
     host.is_empty()
 }
 
+/// What fits without a tree of values fits with one.
+fn judged_in_one_pass(schema: &Value, text: &str) {
+    if fits(schema, text) {
+        let value = serde_json::from_str(text).expect("what fits is JSON");
+        assert_eq!(violations(schema, &value, "value"), Vec::<String>::new());
+    }
+}
+
 /// Host and plugins judge alike, and arguments that pass are inside of every bound that the tools name.
 pub fn arguments(data: &[u8]) {
     let Some((selector, data)) = data.split_first() else {
@@ -53,10 +61,12 @@ pub fn arguments(data: &[u8]) {
         Err(_) => Value::from(&*text),
     };
     if selector % 4 == 3 {
+        judged_in_one_pass(&symbol::parameters(), &text);
         return of_symbols(&value);
     }
     let tool = Tool::ALL[usize::from(selector % 4)];
     let schema: Value = serde_json::from_str(parameters(tool)).expect("a schema");
+    judged_in_one_pass(&schema, &text);
     let fits = judged(&schema, &value);
     let read = Arguments::parse(&text, parameters(tool));
     assert_eq!(read.is_ok(), fits);
