@@ -480,3 +480,24 @@ fn a_log_that_would_take_all_memory_is_refused() {
         }
     }
 }
+
+#[test]
+fn a_log_whose_lines_are_sound_is_refused_once_their_sum_is_too_large() {
+    let root = Root::new(true);
+    let padding = " ".repeat(128 << 20);
+    let append = |seq| {
+        let line = format!("{}{padding}\n", user(seq, "hello"));
+        root.append_bytes(&frame(line.as_bytes()));
+    };
+    (0..15).for_each(append);
+    let service = root.service();
+    assert_eq!(texts(&service).len(), 15);
+    (15..17).for_each(append);
+    let error = service
+        .filter_events("s", &[], &Cancel::new())
+        .expect_err("more than 2 GiB");
+    assert!(
+        error.to_string().contains("more than 2048 MiB of text"),
+        "{error}"
+    );
+}
