@@ -206,8 +206,11 @@ mod tests {
         let kinds = [
             "null", "boolean", "integer", "number", "string", "array", "object",
         ];
+        let kind = move || prop::sample::select(kinds.to_vec());
         let leaf = prop_oneof![
-            4 => prop::sample::select(kinds.to_vec()).prop_map(|kind| json!({"type": kind})),
+            4 => kind().prop_map(|kind| json!({"type": kind})),
+            1 => (kind(), scalars()).prop_map(|(kind, one)| json!({"type": kind, "enum": [one]})),
+            1 => (kind(), values()).prop_map(|(kind, one)| json!({"type": kind, "const": one})),
             1 => prop::collection::vec(scalars(), 1..4).prop_map(|all| json!({"enum": all})),
             1 => values().prop_map(|value| json!({"const": value})),
         ];
@@ -268,6 +271,23 @@ mod tests {
             let start = text.get(..40).unwrap_or(&text);
             assert!(!judged(schema, &text), "{start}");
             assert!(!fits(schema, &text), "{start}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_judged_deeper_than_the_tree_is() {
+        let nested = |levels: usize| {
+            let list = |items: Value, _| json!({"type": "array", "items": items});
+            let schema = (0..levels).fold(json!({"type": "null"}), list);
+            (
+                schema,
+                format!("{}null{}", "[".repeat(levels), "]".repeat(levels)),
+            )
+        };
+        for levels in [MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, MAX_DEPTH + 2] {
+            let (schema, text) = nested(levels);
+            assert_eq!(judged(&schema, &text), levels <= MAX_DEPTH);
+            assert_eq!(fits(&schema, &text), levels <= MAX_DEPTH);
         }
     }
 
