@@ -1,7 +1,7 @@
 //! `dsh-host read-event`.
 
-use super::Outcome;
 use super::history::{Logs, heading, indented, number};
+use super::{Outcome, Stop};
 use clap::Args;
 use dsh_services::session_query::{Cancel, RawEvent, ReadRequest, SessionQuery, Window};
 use std::io::Write;
@@ -43,8 +43,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let seq = number(&arguments.seq);
+    if seq.is_nan() {
+        let given = &arguments.seq;
+        return Err(Stop::usage(format!(
+            "SEQ must be the number of an event, from 0, not {given:?}"
+        )));
+    }
     let request = ReadRequest {
-        seq: number(&arguments.seq),
+        seq,
         before: number(&arguments.before),
         after: number(&arguments.after),
     };

@@ -181,7 +181,6 @@ fn the_service_judges_what_it_is_given_and_its_errors_are_json() {
         ("13", "13"),
         ("-1", "-1"),
         ("1.5", "1.5"),
-        ("eight", "NaN"),
         ("1e400", "Infinity"),
     ] {
         let found = of(&["read-event", "session-1", seq]);
@@ -240,6 +239,9 @@ fn wrong_usage_is_told_apart_from_errors_of_the_service() {
     for (arguments, named) in [
         (&["query", "session-1", "{"][..], &["FILTERS", "JSON"][..]),
         (&["query", "session-1", ""], &["FILTERS", "JSON"]),
+        (&["read-event", "session-1", "eight"], &["SEQ", "eight"]),
+        (&["read-event", "session-1", "NaN"], &["SEQ", "NaN"]),
+        (&["read-event", "session-1", ""], &["SEQ", "\"\""]),
     ] {
         place
             .run(arguments)
