@@ -1,5 +1,6 @@
 //! The configuration and its rules (SPEC 2).
 
+use dsh_guest_support::js_json::{self, ParseError};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -60,7 +61,7 @@ impl Default for Config {
 pub enum ConfigError {
     /// The text is no JSON.
     #[error("file-reference-local: the configuration is not valid JSON: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(#[from] ParseError),
     /// The JSON is neither a map nor null.
     #[error("file-reference-local: the configuration must be a map or null")]
     NotAMap,
@@ -89,7 +90,7 @@ impl Config {
     /// # Errors
     /// The first rule that is broken, in the order of the keys in SPEC 2.
     pub fn parse(json: &str) -> Result<(Self, Vec<String>), ConfigError> {
-        let map = match serde_json::from_str(json)? {
+        let map = match js_json::parse(json.as_bytes())? {
             Value::Null => Map::new(),
             Value::Object(map) => map,
             _ => return Err(ConfigError::NotAMap),

@@ -4,11 +4,13 @@
 //! that real data meets: unpaired surrogate escapes, nesting below 128 levels, and how numbers are printed.
 
 use memchr::{memchr, memchr2};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter};
+use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
-use std::io;
+use std::cell::Cell;
+use std::{fmt, io};
 
 /// How deeply arrays and objects may nest. JavaScript has no such bound; a component's stack has, and overrunning it is a trap.
 pub const MAX_DEPTH: usize = 600;
@@ -20,6 +22,8 @@ pub enum ParseError {
     Syntax(serde_json::Error),
     /// Arrays and objects nest deeper than [`MAX_DEPTH`].
     TooDeep,
+    /// The value takes more memory than the reader has room for.
+    TooLarge,
 }
 
 impl std::fmt::Display for ParseError {
@@ -27,6 +31,7 @@ impl std::fmt::Display for ParseError {
         match self {
             ParseError::Syntax(error) => error.fmt(f),
             ParseError::TooDeep => write!(f, "nesting is deeper than {MAX_DEPTH} levels"),
+            ParseError::TooLarge => f.write_str("it is too large"),
         }
     }
 }
@@ -35,7 +40,7 @@ impl std::error::Error for ParseError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             ParseError::Syntax(error) => Some(error),
-            ParseError::TooDeep => None,
+            ParseError::TooDeep | ParseError::TooLarge => None,
         }
     }
 }
@@ -44,7 +49,7 @@ impl std::error::Error for ParseError {
 ///
 /// Bytes that are not UTF-8 and unpaired surrogate escapes become U+FFFD. Of equal keys the last one wins.
 pub fn parse(bytes: &[u8]) -> Result<Value, ParseError> {
-    read(&text(bytes)?)
+    value(&text(bytes)?, usize::MAX)
 }
 
 /// The text that [`parse`] reads, decoded and repaired, and known not to nest too deeply. It need not be JSON.
@@ -53,7 +58,11 @@ pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ParseError> {
         Ok(text) => repair_surrogates(text),
         Err(_) => {
             let text = String::from_utf8_lossy(bytes);
-            Cow::Owned(repair_surrogates(&text).into_owned())
+            match repair_surrogates(&text) {
+                Cow::Owned(repaired) => Cow::Owned(repaired),
+                // A large text is not copied once more.
+                Cow::Borrowed(_) => Cow::Owned(text.into_owned()),
+            }
         }
     };
     if depth(text.as_bytes()) > MAX_DEPTH {
@@ -69,6 +78,101 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseError> {
     let value = T::deserialize(&mut reader).map_err(ParseError::Syntax)?;
     reader.end().map_err(ParseError::Syntax)?;
     Ok(value)
+}
+
+/// Reads one value from a [`text`] into a tree that takes at most about `room` bytes.
+///
+/// `serde_json` reads an object with a certain key as what the text beside it says, so that its own `RawValue` can pass through a
+/// [`Value`]. In foreign JSON that key is a key like any other, so the tree is built here.
+pub fn value(text: &str, room: usize) -> Result<Value, ParseError> {
+    let room = Cell::new(room);
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    let tree = Tree { room: &room }.deserialize(&mut reader);
+    let tree = tree.and_then(|tree| reader.end().map(|()| tree));
+    tree.map_err(|error| match room.get() {
+        0 => ParseError::TooLarge,
+        _ => ParseError::Syntax(error),
+    })
+}
+
+/// What a value takes besides its text.
+const NODE_BYTES: usize = 64;
+
+#[derive(Clone, Copy)]
+struct Tree<'r> {
+    room: &'r Cell<usize>,
+}
+
+impl Tree<'_> {
+    fn take<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        let left = self.room.get().saturating_sub(NODE_BYTES + text.len());
+        self.room.set(left);
+        if left == 0 {
+            return Err(E::custom("it is too large"));
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Tree<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tree<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
+        self.take("").map(|()| Value::Null)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Value, E> {
+        self.take("").map(|()| value.into())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
+        self.take("").map(|()| value.into())
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Value, E> {
+        self.take("").map(|()| value.into())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        self.take("")?;
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        self.take(text).map(|()| text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        self.take("")?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        self.take("")?;
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            self.take::<A::Error>(&key)?;
+            object.insert(key, members.next_value_seed(self)?);
+        }
+        Ok(Value::Object(object))
+    }
 }
 
 /// Replaces every escape of an unpaired surrogate by `\ufffd`, which is as long: positions and UTF-16 lengths stay what they were.
@@ -342,7 +446,50 @@ mod tests {
         );
     }
 
+    /// Any JSON, and the key that `serde_json` keeps to itself.
+    fn values() -> impl Strategy<Value = Value> {
+        let key = prop_oneof![Just(RAW_KEY.to_owned()), "[ab]"];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a\"5{}]{0,3}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 3, move |part| {
+            prop_oneof![
+                proptest::collection::vec(part.clone(), 0..3).prop_map(Value::from),
+                proptest::collection::btree_map(key.clone(), part, 0..3)
+                    .prop_map(|members| json!(members)),
+            ]
+        })
+    }
+
+    const RAW_KEY: &str = "$serde_json::private::RawValue";
+
+    #[test]
+    fn a_value_takes_no_more_than_its_room() {
+        let read = |text: &str, room| value(text, room).map_err(|error| error.to_string());
+        let large = Err("it is too large".to_owned());
+        for text in [
+            format!("[{}0]", "0,".repeat(1_000)),
+            format!("[{}{{}}]", "{\"\":0},".repeat(500)),
+            format!("{{\"{}\":1}}", "k".repeat(60_000)),
+            format!("\"{}\"", "x".repeat(60_000)),
+        ] {
+            assert!(read(&text, 1 << 20).is_ok(), "{text:.40}");
+            assert_eq!(read(&text, 30_000), large, "{text:.40}");
+        }
+        assert!(matches!(value("[1", 1 << 20), Err(ParseError::Syntax(_))));
+    }
+
     proptest! {
+        #[test]
+        fn every_key_is_only_a_key(value in values()) {
+            let text = value.to_string();
+            prop_assert_eq!(parsed(&text), value);
+            prop_assert_eq!(stringify(&parsed(&text)), text);
+        }
+
         #[test]
         fn what_is_written_reads_back(text in any::<String>(), value in any::<f64>()) {
             prop_assert_eq!(parsed(&stringify(&text)), Value::from(text));

@@ -67,6 +67,11 @@ impl ProviderFailure {
             }
             other => other.to_string(),
         };
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(&text)
     }
+}
+
+/// The words of a text, with one space between.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,12 +1,15 @@
 //! The `initialize` exchange (SPEC 7).
 
-use crate::jsonrpc::object;
+use crate::jsonrpc::{object, shortened};
 use serde_json::Value;
 
 /// The name of the one workspace folder.
 const FOLDER_NAME: &str = "workspace";
 /// `SymbolKind` has the values 1 to 26.
 const SYMBOL_KINDS: std::ops::RangeInclusive<u32> = 1..=26;
+
+/// How much of a position encoding an error tells, in bytes.
+const TOLD_BYTES: usize = 100;
 
 /// Why a server that answered `initialize` cannot be used. The process is ended, and the next call starts a fresh one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +83,10 @@ pub fn read_result(result: Option<&Value>) -> Result<bool, HandshakeError> {
     match capabilities.get("positionEncoding") {
         None | Some(Value::Null) => {}
         Some(Value::String(encoding)) if encoding == "utf-16" => {}
-        Some(Value::String(encoding)) => return Err(HandshakeError::Encoding(encoding.clone())),
+        Some(Value::String(encoding)) => {
+            let encoding = shortened(encoding, TOLD_BYTES).to_owned();
+            return Err(HandshakeError::Encoding(encoding));
+        }
         Some(_) => {
             return Err(HandshakeError::Malformed(
                 "positionEncoding is not a string",

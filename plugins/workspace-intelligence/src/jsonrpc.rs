@@ -5,6 +5,7 @@ use dsh_guest_support::js_json::{self, ParseError};
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// The method is unknown, or not offered.
 pub const METHOD_NOT_FOUND: i64 = -32601;
@@ -14,6 +15,13 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const CONTENT_MODIFIED: i64 = -32801;
 /// The server gave the request up by itself.
 pub const SERVER_CANCELLED: i64 = -32802;
+
+/// The most memory that parameters or the result of `initialize` may take as values, in bytes (SPEC 6.6).
+pub const VALUE_ROOM: usize = 4 << 20;
+/// The longest id of a request of the server, in bytes (SPEC 6.6): it is sent back.
+const MAX_ID_BYTES: usize = 1_024;
+/// How much of an error's message is kept, in bytes. A log record has no more.
+const MAX_MESSAGE_BYTES: usize = 10_240;
 
 /// The text for an error reply that brings none.
 const NO_MESSAGE: &str = "the language server reported an error without a message";
@@ -47,14 +55,14 @@ pub enum Inbound<'a> {
         /// To be echoed.
         id: Value,
         /// What is asked.
-        method: String,
+        method: Cow<'a, str>,
         /// `null` when absent.
         params: &'a str,
     },
     /// Nothing is expected.
     Notification {
         /// What happened.
-        method: String,
+        method: Cow<'a, str>,
         /// `null` when absent.
         params: &'a str,
     },
@@ -72,11 +80,11 @@ pub enum Inbound<'a> {
 #[derive(Default)]
 struct Message<'a> {
     /// Told apart from an id that is `null`.
-    id: Option<Value>,
+    id: Option<&'a RawValue>,
     method: Leaf<'a>,
     params: Option<&'a RawValue>,
     result: Option<&'a RawValue>,
-    error: Value,
+    error: Object<ErrorReply<'a>>,
 }
 
 impl<'de> Members<'de> for Message<'de> {
@@ -93,6 +101,23 @@ impl<'de> Members<'de> for Message<'de> {
     }
 }
 
+#[derive(Default)]
+struct ErrorReply<'a> {
+    code: Leaf<'a>,
+    message: Leaf<'a>,
+}
+
+impl<'de> Members<'de> for ErrorReply<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, access: &mut A) -> Result<(), A::Error> {
+        match key {
+            "code" => self.code = access.next_value()?,
+            "message" => self.message = access.next_value()?,
+            _ => skip(access)?,
+        }
+        Ok(())
+    }
+}
+
 /// Sorts a message. The `jsonrpc` member is not looked at: servers leave it out.
 ///
 /// # Errors
@@ -101,12 +126,14 @@ pub fn classify(text: &str) -> Result<Inbound<'_>, ParseError> {
     let Object::Found(message) = js_json::read::<Object<Message<'_>>>(text)? else {
         return Ok(Inbound::Ignored);
     };
+    let id = match message.id.map(RawValue::get) {
+        None => None,
+        Some(id) if id.len() > MAX_ID_BYTES => return Ok(Inbound::Ignored),
+        Some(id) => Some(js_json::value(id, usize::MAX)?),
+    };
     if let Leaf::Text(method) = message.method {
-        let (method, params) = (
-            method.into_owned(),
-            message.params.map_or("null", RawValue::get),
-        );
-        return Ok(match message.id {
+        let params = message.params.map_or("null", RawValue::get);
+        return Ok(match id {
             None => Inbound::Notification { method, params },
             Some(id @ (Value::Number(_) | Value::String(_))) => {
                 Inbound::Request { id, method, params }
@@ -114,7 +141,7 @@ pub fn classify(text: &str) -> Result<Inbound<'_>, ParseError> {
             Some(_) => Inbound::Ignored,
         });
     }
-    Ok(match message.id.as_ref().and_then(our_id) {
+    Ok(match id.as_ref().and_then(our_id) {
         Some(id) => Inbound::Response {
             id,
             reply: reply_of(message.error, message.result.map(RawValue::get)),
@@ -130,16 +157,24 @@ fn our_id(id: &Value) -> Option<u64> {
     whole.then_some(number as u64)
 }
 
-fn reply_of(error: Value, result: Option<&str>) -> Reply<'_> {
-    let Value::Object(mut error) = error else {
+fn reply_of<'a>(error: Object<ErrorReply<'_>>, result: Option<&'a str>) -> Reply<'a> {
+    let Object::Found(error) = error else {
         return Ok(result);
     };
-    let code = error.get("code").and_then(Value::as_i64);
-    let message = match error.remove("message") {
-        Some(Value::String(text)) => text,
+    let code = match error.code {
+        Leaf::Number(code) if code.fract() == 0.0 && code.abs() < 9e15 => Some(code as i64),
+        _ => None,
+    };
+    let message = match error.message {
+        Leaf::Text(text) => shortened(&text, MAX_MESSAGE_BYTES).to_owned(),
         _ => NO_MESSAGE.to_owned(),
     };
     Err(RpcError { code, message })
+}
+
+/// The beginning of a text that a server chose, in whole characters.
+pub fn shortened(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
 /// A request of ours. Without `params` the member is left out, because `null` is no legal value (SPEC 6.4).
@@ -156,16 +191,18 @@ pub fn notification(method: &str, params: Option<Value>) -> String {
     message([("method", Some(method.into())), ("params", params)])
 }
 
-/// Our reply to a request of the server.
-pub fn reply(id: &Value, answer: Result<Value, RpcError>) -> String {
-    let (member, content) = match answer {
-        Ok(result) => ("result", result),
-        Err(RpcError { code, message }) => (
-            "error",
-            object([("code", code.into()), ("message", message.into())]),
-        ),
-    };
-    message([("id", Some(id.clone())), (member, Some(content))])
+/// Our reply to a request of the server. A result is the text of a JSON value.
+pub fn reply(id: &Value, answer: Result<String, RpcError>) -> String {
+    match answer {
+        Ok(result) => {
+            let id = js_json::stringify(id);
+            format!("{{\"id\":{id},\"jsonrpc\":\"2.0\",\"result\":{result}}}")
+        }
+        Err(RpcError { code, message: why }) => {
+            let error = object([("code", code.into()), ("message", why.into())]);
+            message([("id", Some(id.clone())), ("error", Some(error))])
+        }
+    }
 }
 
 /// A JSON object.

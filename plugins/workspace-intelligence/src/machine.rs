@@ -6,9 +6,9 @@
 use crate::failure::Loss;
 use crate::framing::{self, Decoder, FrameError};
 use crate::handshake::{self, HandshakeError};
-use crate::jsonrpc::{self, Inbound, Reply, RpcError, object};
+use crate::jsonrpc::{self, Inbound, Reply, RpcError, VALUE_ROOM, object};
 use crate::normalise::{self, Symbols};
-use crate::server_requests::{Answers, registered_symbol_ids, unregistered_symbol_ids};
+use crate::server_requests::{self, Answers, registered_symbol_ids, unregistered_symbol_ids};
 use crate::warmup::Warmup;
 use dsh_guest_support::js_json::{self, ParseError};
 use serde_json::Value;
@@ -66,6 +66,7 @@ pub struct Machine {
     /// The answer to the query, until it is fetched. It outlives the connection: what was complete before a breach counts.
     reply: Option<Answer>,
     decoder: Decoder,
+    max_message_bytes: usize,
     answers: Answers,
     warmup: Warmup,
     last_id: u64,
@@ -91,10 +92,11 @@ impl Machine {
             state: State::Starting,
             reply: None,
             decoder: Decoder::new(setup.max_message_bytes),
-            answers: Answers {
-                configuration: setup.configuration.clone(),
-                workspace_folders: handshake::workspace_folders(&setup.root_uri),
-            },
+            answers: Answers::new(
+                &setup.configuration,
+                &handshake::workspace_folders(&setup.root_uri),
+            ),
+            max_message_bytes: setup.max_message_bytes,
             warmup,
             last_id: 0,
             initialize_id: 0,
@@ -116,9 +118,7 @@ impl Machine {
         while !matches!(self.state, State::Lost(_)) {
             let taken_in = match decoder.next_body() {
                 Ok(None) => break,
-                Ok(Some(body)) => self
-                    .take_in(body, now)
-                    .map_err(|error| FrameError::NotJson(error.to_string())),
+                Ok(Some(body)) => self.take_in(body, now),
                 Err(error) => Err(error),
             };
             if let Err(error) = taken_in {
@@ -128,19 +128,38 @@ impl Machine {
         self.decoder = decoder;
     }
 
-    fn take_in(&mut self, body: &[u8], now: u64) -> Result<(), ParseError> {
-        let text = js_json::text(body)?;
-        match jsonrpc::classify(&text)? {
-            Inbound::Request { id, method, params } => {
-                self.answer(&id, &method, &js_json::read(params)?);
-            }
-            Inbound::Notification { method, params } => {
-                if method == "$/progress" {
-                    self.warmup.progress(&js_json::read(params)?, now);
+    fn take_in(&mut self, body: &[u8], now: u64) -> Result<(), FrameError> {
+        let text = js_json::text(body).map_err(not_json)?;
+        // What is no UTF-8 takes three times its size.
+        if text.len() > self.max_message_bytes {
+            return Err(FrameError::TooLong {
+                length: text.len().to_string(),
+                limit: self.max_message_bytes,
+            });
+        }
+        self.sort(&text, now).map_err(not_json)
+    }
+
+    fn sort(&mut self, text: &str, now: u64) -> Result<(), ParseError> {
+        match jsonrpc::classify(text)? {
+            Inbound::Request { id, method, params } => match js_json::value(params, VALUE_ROOM) {
+                Ok(params) => self.answer(&id, &method, &params),
+                Err(ParseError::TooLarge) => {
+                    let why = format!("the params take more than {VALUE_ROOM} bytes");
+                    let refusal = server_requests::invalid(why);
+                    self.send(&jsonrpc::reply(&id, Err(refusal)));
+                }
+                Err(error) => return Err(error),
+            },
+            Inbound::Notification { method, params } if method == "$/progress" => {
+                match js_json::value(params, VALUE_ROOM) {
+                    Ok(params) => self.warmup.progress(&params, now),
+                    Err(ParseError::TooLarge) => {}
+                    Err(error) => return Err(error),
                 }
             }
             Inbound::Response { id, reply } => self.settle(id, reply, now)?,
-            Inbound::Ignored => {}
+            Inbound::Notification { .. } | Inbound::Ignored => {}
         }
         Ok(())
     }
@@ -185,10 +204,14 @@ impl Machine {
 
     fn end_handshake(&mut self, reply: Reply<'_>, now: u64) -> Result<(), ParseError> {
         let read = match reply {
-            Ok(result) => {
-                let result: Option<Value> = result.map(js_json::read).transpose()?;
-                handshake::read_result(result.as_ref())
-            }
+            Ok(result) => match result.map(|text| js_json::value(text, VALUE_ROOM)) {
+                None => handshake::read_result(None),
+                Some(Ok(result)) => handshake::read_result(Some(&result)),
+                Some(Err(ParseError::TooLarge)) => {
+                    Err(HandshakeError::Malformed("the result is too large"))
+                }
+                Some(Err(error)) => return Err(error),
+            },
             Err(error) => Err(HandshakeError::Refused(error.to_string())),
         };
         self.initialize_answered = true;
@@ -342,7 +365,7 @@ impl Machine {
 
     fn send(&mut self, body: &str) {
         let frame = framing::encode(body);
-        if self.outgoing_bytes + frame.len() > MAX_OUTGOING_BYTES && !self.outgoing.is_empty() {
+        if self.outgoing_bytes + frame.len() > MAX_OUTGOING_BYTES {
             let reason = format!("more than {MAX_OUTGOING_BYTES} bytes wait to be read");
             self.lose(Loss::InputFailed(reason));
             return;
@@ -350,4 +373,8 @@ impl Machine {
         self.outgoing_bytes += frame.len();
         self.outgoing.push_back(frame);
     }
+}
+
+fn not_json(error: ParseError) -> FrameError {
+    FrameError::NotJson(error.to_string())
 }

@@ -1,6 +1,6 @@
 //! How the answers of all servers become one outcome, and the errors that a call can end with (SPEC 15).
 
-use crate::failure::ProviderFailure;
+use crate::failure::{ProviderFailure, one_line};
 use crate::render::ProviderCounts;
 use crate::symbol::Symbol;
 use dsh_guest_support::args::{self, InvalidArgs};
@@ -138,6 +138,7 @@ pub fn fold(answers: Vec<(&str, Answer)>) -> Result<(Vec<Vec<Symbol>>, ProviderC
             Answer::Failed(failure) => {
                 counts.failed += 1;
                 if reasons.len() < NAMED_FAILURES {
+                    let id = one_line(id);
                     reasons.push(format!("{id}: {}", cut(failure.brief(), REASON_UNITS)));
                 }
             }

@@ -1,10 +1,11 @@
 //! One spelling for each file URI (SPEC 9). Pure: no file is looked at, because servers may run in another world than the plugin.
 
-use std::fmt::Write as _;
+/// The longest URI that is looked at, in bytes (SPEC 9.1). No file has so long a path, and a canonical spelling may be three times as long.
+const MAX_BYTES: usize = 65_536;
 
 /// The canonical spelling of a URI. What is no well-formed `file:` URI comes back as it is. Idempotent.
 pub fn canonical(uri: &str) -> String {
-    if is_plainly_canonical(uri) {
+    if uri.len() > MAX_BYTES || is_plainly_canonical(uri) {
         return uri.to_owned();
     }
     canonical_file(uri).unwrap_or_else(|| uri.to_owned())
@@ -119,20 +120,27 @@ fn drive_letter(path: &str) -> Option<char> {
 /// Resolves `.` and `..` without leaving the root or the drive. A trailing slash stays, and what ends in a dot segment gets one.
 fn remove_dot_segments(path: &str) -> String {
     let floor = usize::from(drive_letter(path).is_some());
-    let mut kept: Vec<&str> = Vec::new();
+    let mut kept = String::with_capacity(path.len());
+    let mut depth = 0;
     let mut segments = path.split('/').skip(1).peekable();
     while let Some(segment) = segments.next() {
         let dots = matches!(segment, "." | "..");
-        if segment == ".." && kept.len() > floor {
-            kept.pop();
+        if segment == ".." && depth > floor {
+            kept.truncate(kept.rfind('/').unwrap_or(0));
+            depth -= 1;
         }
         if !dots {
-            kept.push(segment);
+            kept.push('/');
+            kept.push_str(segment);
+            depth += 1;
         } else if segments.peek().is_none() {
-            kept.push("");
+            kept.push('/');
         }
     }
-    format!("/{}", kept.join("/"))
+    if kept.is_empty() {
+        kept.push('/');
+    }
+    kept
 }
 
 fn upper_case_drive(mut path: String) -> String {
@@ -150,8 +158,11 @@ fn encode(path: &str) -> String {
         if is_plain(byte) {
             out.push(char::from(byte));
         } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
+            out.push('%');
+            for digit in [byte >> 4, byte & 0xf] {
+                let digit = char::from_digit(digit.into(), 16).unwrap_or_default();
+                out.push(digit.to_ascii_uppercase());
+            }
         }
     }
     out

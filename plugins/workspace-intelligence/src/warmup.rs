@@ -5,6 +5,7 @@
 
 use dsh_guest_support::js_json;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// How long a server must have been quiet, in milliseconds.
 pub const QUIET_MS: u64 = 500;
@@ -12,13 +13,15 @@ pub const QUIET_MS: u64 = 500;
 pub const SECOND_LOOK_MS: u64 = 1_500;
 /// Most progress tokens that are kept track of.
 const MAX_TOKENS: usize = 1_024;
+/// The longest of them, as JSON, in bytes (SPEC 12.1).
+const MAX_TOKEN_BYTES: usize = 1_024;
 
 /// The warm-up of one process. Times are milliseconds of one monotonic clock.
 #[derive(Debug)]
 pub struct Warmup {
     limit: u64,
     initialized_at: Option<u64>,
-    open: Vec<String>,
+    open: BTreeSet<String>,
     saw_progress: bool,
     quiet_since: u64,
     over: bool,
@@ -31,7 +34,7 @@ impl Warmup {
         Self {
             limit: u64::from(limit_ms),
             initialized_at: None,
-            open: Vec::new(),
+            open: BTreeSet::new(),
             saw_progress: false,
             quiet_since: 0,
             over: limit_ms == 0,
@@ -57,16 +60,18 @@ impl Warmup {
             Some(token @ (Value::String(_) | Value::Number(_))) => js_json::stringify(token),
             _ => return,
         };
+        if token.len() > MAX_TOKEN_BYTES {
+            return;
+        }
         match params.pointer("/value/kind").and_then(Value::as_str) {
             Some("begin" | "report") => {
                 self.saw_progress = true;
-                if self.open.len() < MAX_TOKENS && !self.open.contains(&token) {
-                    self.open.push(token);
+                if self.open.len() < MAX_TOKENS {
+                    self.open.insert(token);
                 }
             }
             Some("end") => {
-                if let Some(at) = self.open.iter().position(|open| *open == token) {
-                    self.open.swap_remove(at);
+                if self.open.remove(&token) {
                     self.quiet_since = now;
                 }
             }

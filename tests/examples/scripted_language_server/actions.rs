@@ -7,6 +7,7 @@
 //! | `{"symbols": N}` | answers it with so many symbols, about 200 bytes each |
 //! | `{"nested": N}` | answers it with one symbol that has `data` nested so deeply |
 //! | `{"send": VALUE}`, `{"body": TEXT}` | writes a message of its own: a value, or any text in a frame |
+//! | `{"large": [BEFORE, UNIT, N, AFTER]}` | writes a message with N units, each a text or a list of bytes; `$ID` before them is the identifier of the message at hand, `$N` before and after them how many such messages were written |
 //! | `{"write": TEXT}`, `{"bytes": [N…]}` | writes to standard output what is no message |
 //! | `{"repeat": N, "do": [ACTION…]}` | so many times |
 //! | `{"stderr": TEXT}`, `{"flood": BYTES}` | writes to standard error: a text, or so many bytes in numbered lines |
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub struct Server {
@@ -76,6 +78,10 @@ impl Server {
             "nested" => frame(&nested(message, number())),
             "send" => frame(&what.to_string()),
             "body" => frame(text()),
+            "large" => {
+                self.journal.note("large", &what[2]);
+                write(&large(what, &message["id"]));
+            }
             "write" => write(text().as_bytes()),
             "bytes" => write(&serde_json::from_value::<Vec<u8>>(what.clone()).expect("bytes")),
             "stderr" => std::io::stderr()
@@ -144,6 +150,24 @@ fn reply(message: &Value, member: &str, what: &Value) {
 
 fn frame(body: &str) {
     write(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+}
+
+fn large(what: &Value, id: &Value) -> Vec<u8> {
+    let text = |at: usize| what[at].as_str().expect("a text");
+    let unit = match &what[1] {
+        Value::String(unit) => unit.as_bytes().to_vec(),
+        bytes => serde_json::from_value(bytes.clone()).expect("bytes"),
+    };
+    let times = usize::try_from(what[2].as_u64().expect("a number")).expect("a size");
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed).to_string();
+    let before = text(0)
+        .replace("$ID", &id.to_string())
+        .replace("$N", &number);
+    let after = text(3).replace("$N", &number);
+    let body = [before.as_bytes(), &unit.repeat(times), after.as_bytes()].concat();
+    let header = format!("Content-Length: {}\r\n\r\n", body.len());
+    [header.as_bytes(), &body].concat()
 }
 
 /// A client that has gone does not read any more; what the script does next still counts.

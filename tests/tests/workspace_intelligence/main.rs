@@ -8,6 +8,7 @@
     reason = "this is how a test fails"
 )]
 
+mod amplification;
 mod cancelling;
 mod cases;
 mod configuration;

@@ -11,6 +11,9 @@ use wit_bindgen::{FutureReader, StreamReader, StreamResult, StreamWriter};
 /// How many bytes one read of standard output asks for.
 const READ_BYTES: usize = 65_536;
 
+/// The most of standard error that the host keeps for one process (SPEC 4.1).
+const MOST_STDERR_BYTES: u64 = 64 << 20;
+
 /// The outside of the component.
 pub struct Imports {
     epoch: Instant,
@@ -68,7 +71,7 @@ impl Host for Imports {
             argv: spec.argv,
             cwd: spec.cwd,
             stdin: true,
-            stderr_max_bytes: spec.max_stderr_bytes,
+            stderr_max_bytes: spec.max_stderr_bytes.min(MOST_STDERR_BYTES),
             grace_ms: spec.kill_grace_ms,
             env: entries(&spec.env),
         };

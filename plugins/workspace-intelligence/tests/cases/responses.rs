@@ -188,11 +188,11 @@ fn case_031_requests_of_the_server_may_carry_any_id() {
 fn a_message_is_sorted_by_what_is_to_be_done_with_it() {
     let request = |id: Value| Inbound::Request {
         id,
-        method: "m".to_owned(),
+        method: "m".into(),
         params: "null",
     };
     let notification = |params| Inbound::Notification {
-        method: "m".to_owned(),
+        method: "m".into(),
         params,
     };
     let response = |reply| Inbound::Response { id: 1, reply };

@@ -1,6 +1,8 @@
 //! SPEC 20, cases 32 to 40: what the server asks.
 
 use crate::support::*;
+use dsh_workspace_intelligence::framing::encode;
+use dsh_workspace_intelligence::machine::{Machine, Setup};
 use serde_json::{Value, json};
 
 /// Lets the server ask this during a query; its reply, and the outcome of the query that was answered after it.
@@ -259,4 +261,136 @@ fn a_server_that_asks_for_ever_and_never_reads_is_given_up() {
         error.to_string().contains("bytes wait to be read"),
         "{error}"
     );
+}
+
+/// A machine past its handshake, and what it has written since.
+fn ready(result: Value, configuration: Value) -> Machine {
+    let mut machine = Machine::new(&Setup {
+        root_uri: "file:///ws".to_owned(),
+        initialization_options: Value::Null,
+        configuration,
+        max_message_bytes: 16_000_000,
+        warmup_ms: 12_000,
+    });
+    tell(&mut machine, &json!({"id": 1, "result": result}));
+    written(&mut machine);
+    machine
+}
+
+fn tell(machine: &mut Machine, message: &Value) {
+    machine.receive(&encode(&message.to_string()), 0);
+}
+
+fn written(machine: &mut Machine) -> Vec<Value> {
+    let frames = std::iter::from_fn(|| machine.take_outgoing());
+    let body = |frame: Vec<u8>| {
+        let text = String::from_utf8(frame).unwrap();
+        serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
+    };
+    frames.map(body).collect()
+}
+
+fn capable() -> Value {
+    json!({"capabilities": {"workspaceSymbolProvider": true}})
+}
+
+/// SPEC 6.6, each bound from both sides.
+#[test]
+fn what_is_kept_of_a_message_or_sent_back_is_bounded() {
+    let mut machine = ready(capable(), Value::Null);
+    for (length, answered) in [(1_022, true), (1_023, false)] {
+        let id = "i".repeat(length);
+        tell(&mut machine, &json!({"id": id, "method": "x"}));
+        let replies = written(&mut machine);
+        assert_eq!(replies.len(), usize::from(answered), "{length}");
+        assert!(replies.iter().all(|reply| reply["id"] == id.as_str()));
+    }
+
+    tell(&mut machine, &json!({"id": 5, "method": "é".repeat(600)}));
+    let refusal = written(&mut machine).remove(0);
+    let named = format!("unsupported: {}", "é".repeat(512));
+    assert_eq!(refusal["error"]["message"], named);
+
+    // A list counts as one value.
+    let fitting = (4 << 20) / 64 - 2;
+    for (items, code) in [(fitting, -32601), (fitting + 1, -32602)] {
+        let params = vec![0; items];
+        tell(
+            &mut machine,
+            &json!({"id": 5, "method": "x", "params": params}),
+        );
+        assert_eq!(written(&mut machine).remove(0)["error"]["code"], code);
+    }
+
+    for (length, remembered) in [(1_024, true), (1_025, false)] {
+        let mut machine = ready(json!({"capabilities": {}}), Value::Null);
+        let registration = json!({"id": "r".repeat(length), "method": "workspace/symbol"});
+        let params = json!({"registrations": [registration]});
+        let request = json!({"id": 5, "method": "client/registerCapability", "params": params});
+        tell(&mut machine, &request);
+        assert_eq!(written(&mut machine).remove(0)["result"], Value::Null);
+        assert_eq!(machine.supports_symbols(), remembered, "{length}");
+    }
+
+    for (length, tracked) in [(1_022, true), (1_023, false)] {
+        let mut machine = ready(capable(), Value::Null);
+        let params = json!({"token": "t".repeat(length), "value": {"kind": "begin"}});
+        tell(
+            &mut machine,
+            &json!({"method": "$/progress", "params": params}),
+        );
+        assert_eq!(machine.warmup().indexing(), tracked, "{length}");
+    }
+
+    // A thousand times the text and a comma.
+    let most = (4 << 20) / 1_000 - 1 - 2;
+    for (length, member) in [(most, "result"), (most + 1, "error")] {
+        let mut machine = ready(capable(), "c".repeat(length).into());
+        let params = json!({"items": vec![0; 1_000]});
+        let request = json!({"id": 5, "method": "workspace/configuration", "params": params});
+        tell(&mut machine, &request);
+        let reply = written(&mut machine).remove(0);
+        assert!(reply.get(member).is_some(), "{length}");
+    }
+
+    let large = json!({"capabilities": {"workspaceSymbolProvider": true, "x": vec![0; 1 << 17]}});
+    let refused = ready(large, Value::Null).handshake().unwrap().unwrap_err();
+    assert!(refused.to_string().contains("too large"), "{refused}");
+}
+
+#[test]
+fn an_error_code_may_have_a_point() {
+    let mut machine = ready(capable(), Value::Null);
+    machine.query("x");
+    written(&mut machine);
+    let body = br#"{"id":2,"error":{"code":-32601.0,"message":"no"}}"#;
+    machine.receive(&encode(str::from_utf8(body).unwrap()), 0);
+    let error = machine.take_reply().unwrap().unwrap_err();
+    assert_eq!(error.code, Some(-32601));
+}
+
+/// What `serde_json` keeps to itself is a key like any other in what a server sends.
+#[test]
+fn a_key_of_the_json_library_is_data() {
+    let odd = json!({"$serde_json::private::RawValue": 5});
+    let mut machine = ready(capable(), Value::Null);
+    tell(
+        &mut machine,
+        &json!({"id": 5, "method": "x", "params": odd}),
+    );
+    tell(
+        &mut machine,
+        &json!({"id": 6, "method": "workspace/configuration", "params": {"items": [odd, odd]}}),
+    );
+    let replies = written(&mut machine);
+    assert_eq!(replies[0]["error"]["code"], -32601);
+    assert_eq!(replies[1]["result"], json!([null, null]));
+    machine.query("x");
+    written(&mut machine);
+    tell(
+        &mut machine,
+        &json!({"id": 2, "error": {"code": 7, "message": "m", "data": odd}}),
+    );
+    let error = machine.take_reply().unwrap().unwrap_err();
+    assert_eq!((error.code, error.message.as_str()), (Some(7), "m"));
 }

@@ -115,3 +115,36 @@ proptest! {
         prop_assert_eq!(canonical(&once), once);
     }
 }
+
+/// SPEC 9.1: no file has so long a path.
+#[test]
+fn a_very_long_uri_stays_as_it_is() {
+    for (bytes, touched) in [(65_536, true), (65_537, false)] {
+        let uri = format!("file:///a/../{}", "b".repeat(bytes - "file:///a/../".len()));
+        assert_eq!(canonical(&uri) != uri, touched, "{bytes}");
+    }
+}
+
+proptest! {
+    /// A stack of segments, which takes much more memory, gives the same.
+    #[test]
+    fn dot_segments_are_resolved_as_by_a_stack(drive in any::<bool>(), segments in proptest::collection::vec("\\.{0,3}|[ab]", 1..8)) {
+        let mut kept: Vec<&str> = Vec::new();
+        for (at, segment) in segments.iter().enumerate() {
+            match segment.as_str() {
+                "." | ".." => {
+                    if segment == ".." {
+                        kept.pop();
+                    }
+                    if at + 1 == segments.len() {
+                        kept.push("");
+                    }
+                }
+                other => kept.push(other),
+            }
+        }
+        let (given, expected) = if drive { ("c:/", "C:/") } else { ("", "") };
+        let uri = format!("file:///{given}{}", segments.join("/"));
+        prop_assert_eq!(canonical(&uri), format!("file:///{expected}{}", kept.join("/")));
+    }
+}
