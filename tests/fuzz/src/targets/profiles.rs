@@ -44,9 +44,22 @@ pub fn profile(data: &[u8]) {
         }
         again.push(members);
     }
-    // JSON is YAML.
-    let again = Value::Array(again).to_string();
+    let again = as_yaml(&Value::Array(again));
     let reread = Profile::parse(&again).unwrap_or_else(|error| panic!("{error}: {again}"));
     assert_eq!(reread.rows, profile.rows);
     assert_eq!(reread.warnings, Vec::<String>::new());
+}
+
+/// JSON is YAML, but for characters that YAML wants escaped.
+fn as_yaml(value: &Value) -> String {
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                text += &format!("\\u{:04x}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    text
 }
