@@ -6,6 +6,7 @@ use crate::failure::{Failure, codes};
 use crate::registry::{Registered, ToolRegistry};
 use crate::schema;
 use crate::tool::{ToolError, ToolInvocation, ToolOutput, ToolResult};
+use dsh_services::json;
 use dsh_services::session_query::parse_json;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -162,7 +163,7 @@ fn check_output(output: ToolOutput, name: &str, schema: &Value) -> ToolResult {
     if schema::fits(schema, text) {
         return ToolResult::Success(output);
     }
-    let problem = match serde_json::from_str(text) {
+    let problem = match json::parse(text) {
         Ok(value) => schema::violations(schema, &value, "value").join("; "),
         Err(error) => format!("the value is no JSON: {error}"),
     };
@@ -186,4 +187,47 @@ fn parse_arguments(text: &str) -> Value {
 
 fn unknown_agent(id: &str) -> Failure {
     Failure::host(codes::AGENT_UNKNOWN, format!("there is no agent \"{id}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical_value::CanonicalValue;
+    use crate::registry::Scope;
+    use crate::tool::test_tool;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn no_key_of_arguments_or_answers_is_special() {
+        let registry = Arc::new(ToolRegistry::default());
+        let _echo = registry
+            .register(Scope::Global, vec![test_tool("echo")])
+            .unwrap();
+        for member in ["5", "\"5\"", "\"x\"", "{}"] {
+            let key = format!(r#"{{"$serde_json::private::RawValue":{member}}}"#);
+            for text in [key.clone(), format!(r#"{{"query":"a","x":{key}}}"#)] {
+                let request = CallRequest::new("echo", &text);
+                let result = dispatch(&registry, &Agents::default(), request).await;
+                let ToolResult::Success(output) = result else {
+                    panic!("{text}: {result:?}");
+                };
+                assert_eq!(output.value.text(), text);
+                assert_eq!(output.value.value().to_string(), text);
+            }
+        }
+    }
+
+    /// One whose answer [`schema::fits`] cannot judge, so that a tree is judged.
+    #[test]
+    fn no_key_of_an_answer_with_equal_keys_is_special() {
+        let schema = serde_json::json!({"type": "object", "properties": {"a": {"type": "string"}}});
+        let text = r#"{"a":1,"a":"2","x":{"$serde_json::private::RawValue":5}}"#;
+        assert!(!schema::fits(&schema, text));
+        let output = ToolOutput {
+            value: CanonicalValue::unjudged(text.into()),
+            content: String::new(),
+        };
+        let result = check_output(output, "t", &schema);
+        assert!(matches!(result, ToolResult::Success(_)), "{result:?}");
+    }
 }

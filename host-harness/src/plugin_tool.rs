@@ -7,6 +7,7 @@ use crate::failure::{Failure, codes};
 use crate::host::lacks;
 use crate::plugin::{CallError, Plugin};
 use crate::tool::{CallCard, Tool, ToolDefinition, ToolError, ToolInvocation, ToolOutput};
+use dsh_services::json;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ fn convert_definition(
     definition: wit::ToolDefinition,
 ) -> Result<ToolDefinition, Failure> {
     let parse = |what: &str, text: &str| {
-        serde_json::from_str::<Value>(text).map_err(|error| Failure {
+        json::parse(text).map_err(|error| Failure {
             name: None,
             code: None,
             message: format!(

@@ -11,6 +11,7 @@
 //! ```
 
 use crate::limits::Limits;
+use dsh_services::json::Tree;
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 use std::collections::BTreeSet;
@@ -79,7 +80,7 @@ impl Profile {
             strict_booleans: true,
             budget: serde_saphyr::budget! { max_nodes: 20_000, max_depth: 64 },
         };
-        let items: Vec<Spanned<Value>> = match serde_saphyr::from_str_with_options(text, options) {
+        let items: Vec<Spanned<Tree>> = match serde_saphyr::from_str_with_options(text, options) {
             Ok(Some(items)) => items,
             Ok(None) => Vec::new(),
             Err(error) => return Err(ProfileError::NotYaml(error.to_string())),
@@ -90,7 +91,7 @@ impl Profile {
                 line: item.defined.line(),
                 position: index + 1,
             };
-            match item.value {
+            match item.value.0 {
                 Value::Object(mut members) if members.contains_key("insert") => {
                     let rows = members.remove("insert");
                     profile.warn_unread(&place, &format!("item {}", index + 1), "", &members, &[]);
@@ -469,6 +470,22 @@ mod tests {
             text.push_str(&format!("- &a{level} [{aliases}]\n"));
         }
         assert!(error(&text).starts_with("the profile is not a YAML list"));
+    }
+
+    #[test]
+    fn no_key_of_a_configuration_is_special() {
+        for (member, expected) in [
+            ("5", 5.into()),
+            ("'5'", "5".into()),
+            ("{}", Value::Object(Map::new())),
+        ] {
+            let text = format!(
+                "- {{ name: x, config: {{ a: {{ $serde_json::private::RawValue: {member} }} }} }}"
+            );
+            let profile = Profile::parse(&text).unwrap();
+            let read = &profile.rows[0].config["a"]["$serde_json::private::RawValue"];
+            assert_eq!(*read, expected, "{text}");
+        }
     }
 
     #[test]

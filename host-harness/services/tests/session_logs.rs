@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use dsh_services::session_query::{
     Bounds, Cancel, EventFilter, LocalOptions, LocalSessionQuery, PageLimits, ReadRequest,
-    SessionQuery, SessionQueryError,
+    SessionQuery, SessionQueryError, parse_json,
 };
 use rows::{frame, header, lines, turn_end, turn_start, user, write_log};
 use serde_json::{Value, json};
@@ -500,4 +500,82 @@ fn a_log_whose_lines_are_sound_is_refused_once_their_sum_is_too_large() {
         error.to_string().contains("more than 2048 MiB of text"),
         "{error}"
     );
+}
+
+/// The key that `serde_json` takes for raw text when it reads a value.
+const KEY: &str = "$serde_json::private::RawValue";
+
+#[test]
+fn no_key_of_an_event_is_special() {
+    for member in [json!(5), json!("5"), json!("x"), json!({}), json!("{}")] {
+        let odd = json!({ KEY: member });
+        let root = Root::new(false);
+        let mut nested = user(1, "found");
+        nested["data"]["content"][0]["meta"] = odd.clone();
+        // An old answer gets its present shape when it is read.
+        let old = json!({"type":"assistant/message","seq":2,"time":2,"surfaceOp":"append","data":{
+            "turn":1,"step":1,"content":[{"type":"text","text":"old","meta":odd}],"provenance":{"provider":"p","model":"m"},
+        }});
+        let rows = [
+            json!({"type":"future/thing","seq":0,"time":0,"ignorable":true,"data":odd}),
+            nested,
+            old,
+        ];
+        root.append(&rows);
+        let service = root.service();
+        assert_eq!(texts(&service), ["found", "old"]);
+        let request = ReadRequest {
+            seq: 0.0,
+            before: 0.0,
+            after: 2.0,
+        };
+        let window = service
+            .read_event("s", &request, &Cancel::new())
+            .expect("a window");
+        let answer = window.to_json();
+        assert_eq!(answer["target"]["data"], odd);
+        assert_eq!(answer["events"][0]["data"], odd);
+        assert_eq!(answer["events"][1]["data"], rows[1]["data"]);
+        let message = &answer["events"][2]["data"]["message"];
+        assert_eq!(message["content"][0]["meta"], odd, "{answer}");
+    }
+}
+
+#[test]
+fn no_key_of_a_header_or_of_a_turn_is_special() {
+    let odd = json!({ KEY: 5 });
+    let place = tempfile::tempdir().expect("a directory");
+    let mut header = header("s");
+    header["more"] = odd.clone();
+    let mut start = turn_start(0);
+    start["data"]["turn"] = odd.clone();
+    write_log(place.path(), &header, &[start, user(1, "one")]);
+    let service = LocalSessionQuery::new(LocalOptions::new(place.path().to_owned()));
+    let request = ReadRequest {
+        seq: 2.0,
+        before: 0.0,
+        after: 0.0,
+    };
+    let window = service
+        .read_event("s", &request, &Cancel::new())
+        .expect("the event that closes the turn");
+    assert_eq!(window.to_json()["target"]["data"]["turn"], odd);
+}
+
+#[test]
+fn no_key_of_a_filter_is_special() {
+    let list = |text: &str| {
+        EventFilter::list_from_json(&parse_json(text).expect("JSON"))
+            .map_err(|error| error.to_string())
+    };
+    let text = EventFilter::Text("x".to_owned());
+    for member in ["5", "\"5\"", "{}"] {
+        let odd = format!(r#"{{"{KEY}":{member}}}"#);
+        let inside = format!(r#"[{{"kind":"text","text":"x","more":{odd}}}]"#);
+        assert_eq!(list(&inside), Ok(vec![text.clone()]));
+        let first = format!(r#"[{{"{KEY}":{member},"kind":"text","text":"x"}}]"#);
+        assert_eq!(list(&first), Ok(vec![text.clone()]));
+    }
+    let hidden = format!(r#"[{{"{KEY}":"{{\"kind\":\"text\",\"text\":\"x\"}}"}}]"#);
+    assert!(list(&hidden).is_err());
 }

@@ -55,7 +55,7 @@ impl Providers {
 
 /// Mounts all rows or, when one cannot be, none.
 pub(super) async fn mount(host: &Host, params: &Value) -> Result<Value, Failure> {
-    let rows: Value = member(params, "rows")?;
+    let rows = params.get("rows").unwrap_or(&Value::Null);
     // JSON is YAML, so the rows are judged by the rules of profile files.
     let profile = Profile::parse(&rows.to_string())
         .map_err(|error| Failure::host("BRIDGE_CONFIG", error.to_string()))?;

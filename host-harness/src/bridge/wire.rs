@@ -1,6 +1,7 @@
 //! The frames of the protocol.
 
 use crate::failure::Failure;
+use dsh_services::json::Tree;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -47,10 +48,10 @@ struct Members {
     id: Option<u64>,
     method: Option<String>,
     #[serde(default)]
-    params: Value,
+    params: Tree,
     #[serde(default)]
-    result: Value,
-    part: Option<Value>,
+    result: Tree,
+    part: Option<Tree>,
     error: Option<Error>,
 }
 
@@ -69,11 +70,11 @@ impl Frame {
             (Some(id), Some(method)) => Ok(Self::Request {
                 id,
                 method,
-                params: members.params,
+                params: members.params.0,
             }),
             (None, Some(method)) => Ok(Self::Notification {
                 method,
-                params: members.params,
+                params: members.params.0,
             }),
             (Some(id), None) => Ok(match (members.part, members.error) {
                 (_, Some(error)) => Self::Answer {
@@ -84,10 +85,10 @@ impl Frame {
                         message: error.message,
                     }),
                 },
-                (Some(value), None) => Self::Part { id, value },
+                (Some(Tree(value)), None) => Self::Part { id, value },
                 (None, None) => Self::Answer {
                     id,
-                    outcome: Ok(members.result),
+                    outcome: Ok(members.result.0),
                 },
             }),
             (None, None) => Err("neither id nor method".into()),
@@ -106,7 +107,7 @@ pub(super) fn failure_to_json(failure: &Failure) -> Value {
     error
 }
 
-/// A member of the parameters.
+/// A member of the parameters. For one that may be anything, `T` has to be a [`Tree`]: in a [`Value`] not every key would be read.
 pub(super) fn member<T: serde::de::DeserializeOwned>(
     params: &Value,
     key: &str,
@@ -160,6 +161,37 @@ mod tests {
             failure_to_json(&failure),
             json!({"code": "X", "message": "m"})
         );
+    }
+
+    #[test]
+    fn no_key_of_a_frame_is_special() {
+        for member in ["5", "\"5\"", "{}"] {
+            let text = format!(r#"{{"$serde_json::private::RawValue":{member}}}"#);
+            let value = json!({ "$serde_json::private::RawValue": serde_json::from_str::<Value>(member).unwrap() });
+            let request = Frame::Request {
+                id: 1,
+                method: "call".into(),
+                params: value.clone(),
+            };
+            let part = Frame::Part {
+                id: 1,
+                value: value.clone(),
+            };
+            let answer = Frame::Answer {
+                id: 1,
+                outcome: Ok(value),
+            };
+            for (frame, expected) in [
+                (
+                    format!(r#"{{"id":1,"method":"call","params":{text}}}"#),
+                    request,
+                ),
+                (format!(r#"{{"id":1,"part":{text}}}"#), part),
+                (format!(r#"{{"id":1,"result":{text}}}"#), answer),
+            ] {
+                assert_eq!(parse(&frame), Ok(expected), "{frame}");
+            }
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{Outcome, Stop, style};
 use clap::Args;
 use dsh_host::profile::Profile;
 use dsh_host::{AbortSignal, Candidate, Kind, LimitedBy, LoadedComponent, SearchResult};
+use dsh_services::json;
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
 
@@ -53,8 +54,7 @@ impl ConfigArguments {
     /// Writes the options that were given into the configuration of every row. The plugin judges the values, so that its own texts are what
     /// the user reads.
     pub(crate) fn apply(&self, profile: &mut Profile) {
-        let number =
-            |text: &String| serde_json::from_str::<Value>(text).unwrap_or_else(|_| json!(text));
+        let number = |text: &String| json::parse(text).unwrap_or_else(|_| json!(text));
         let mut given = Map::new();
         if let Some(text) = &self.max_results {
             given.insert("maxResults".into(), number(text));

@@ -6,6 +6,7 @@ use super::{Stop, style};
 use dsh_host::grants::requests;
 use dsh_host::profile::Profile;
 use dsh_host::{CallRequest, LoadedComponent};
+use dsh_services::json;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -144,7 +145,7 @@ async fn show(
         style::RESET
     )?;
     let text = answer.text();
-    let value: Value = match serde_json::from_str(&text) {
+    let value = match json::parse(&text) {
         Ok(value) if !answer.is_error() => value,
         _ => {
             writeln!(out, "    {}", printable(&text))?;

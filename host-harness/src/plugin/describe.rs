@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::failure::{Failure, codes};
 use crate::instance::Instance;
 use crate::limits::Limits;
+use dsh_services::json;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(crate) async fn describe(
             return Err(Failure::host(codes::PLUGIN_UNRESPONSIVE, message));
         }
     };
-    let config_schema = serde_json::from_str(&manifest.config_schema).map_err(|error| Failure {
+    let config_schema = json::parse(&manifest.config_schema).map_err(|error| Failure {
         name: None,
         code: None,
         message: format!(

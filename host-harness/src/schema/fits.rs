@@ -1,14 +1,16 @@
 //! Whether a text is JSON that fits a schema, read once and without a tree of its values: an answer may have tens of thousands of them.
 
 use super::violations::{MAX_DEPTH, Rules, validate_value};
+use dsh_services::json::Tree;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Whether `text` is a value of this schema. A `true` is certain: the text can be read as a [`Value`], in which [`violations`] finds nothing.
+/// Whether `text` is a value of this schema. A `true` is certain: [`parse`] reads the text, and [`violations`] finds nothing in its value.
 /// A `false` only means that they have to look: they alone can say why, and judge a text whose equal keys contradict each other.
 ///
+/// [`parse`]: dsh_services::json::parse
 /// [`violations`]: super::violations
 pub fn fits(schema: &Value, text: &str) -> bool {
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -39,7 +41,7 @@ impl<'de> DeserializeSeed<'de> for Described<'_> {
                 reader.deserialize_any(Typed { kind, rules, depth })
             }
             // Shapes to choose from and values to compare with are rare and small.
-            _ if validate_value(schema, &Value::deserialize(reader)?, depth) => Ok(()),
+            _ if validate_value(schema, &Tree::deserialize(reader)?.0, depth) => Ok(()),
             _ => Err(unfit()),
         }
     }
@@ -47,7 +49,7 @@ impl<'de> DeserializeSeed<'de> for Described<'_> {
 
 /// Reads a value that nothing is said about. It is built, not skipped: skipping lets pass what cannot be read.
 fn anything<'de, D: Deserializer<'de>>(reader: D) -> Result<(), D::Error> {
-    Value::deserialize(reader).map(drop)
+    Tree::deserialize(reader).map(drop)
 }
 
 fn unfit<E: Error>() -> E {
@@ -109,7 +111,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         self.must_be(&["array"])?;
         let Some(schema) = self.rules.items else {
-            while items.next_element::<Value>()?.is_some() {}
+            while items.next_element::<Tree>()?.is_some() {}
             return Ok(());
         };
         let depth = self.depth + 1;
@@ -133,7 +135,7 @@ impl<'de> Visitor<'de> for Typed<'_> {
                     depth: depth + 1,
                 })?,
                 None if rules.closed => return Err(unfit()),
-                None => members.next_value::<Value>().map(drop)?,
+                None => members.next_value::<Tree>().map(drop)?,
             }
         }
         if missing.is_empty() {
@@ -180,7 +182,8 @@ mod tests {
 
     /// The judgement that a tree of values gets.
     fn judged(schema: &Value, text: &str) -> bool {
-        serde_json::from_str(text).is_ok_and(|value| violations(schema, &value, "value").is_empty())
+        dsh_services::json::parse(text)
+            .is_ok_and(|value| violations(schema, &value, "value").is_empty())
     }
 
     fn scalars() -> impl Strategy<Value = Value> {
@@ -193,11 +196,16 @@ mod tests {
         ]
     }
 
+    /// Now and then the one key that would be special in a [`Value`].
+    fn keys() -> impl Strategy<Value = String> {
+        prop_oneof![6 => "[abc]", 1 => Just("$serde_json::private::RawValue".to_owned())]
+    }
+
     fn values() -> impl Strategy<Value = Value> {
         scalars().prop_recursive(4, 24, 3, |part| {
             prop_oneof![
                 prop::collection::vec(part.clone(), 0..3).prop_map(Value::from),
-                prop::collection::btree_map("[abc]", part, 0..3).prop_map(|members| json!(members)),
+                prop::collection::btree_map(keys(), part, 0..3).prop_map(|members| json!(members)),
             ]
         })
     }
@@ -215,8 +223,8 @@ mod tests {
             1 => values().prop_map(|value| json!({"const": value})),
         ];
         leaf.prop_recursive(3, 16, 3, |part| {
-            let properties = prop::collection::btree_map("[abc]", part.clone(), 0..3);
-            let required = prop::collection::btree_set("[abc]", 0..2);
+            let properties = prop::collection::btree_map(keys(), part.clone(), 0..3);
+            let required = prop::collection::btree_set(keys(), 0..2);
             prop_oneof![
                 part.clone()
                     .prop_map(|items| json!({"type": "array", "items": items})),
@@ -271,6 +279,35 @@ mod tests {
             let start = text.get(..40).unwrap_or(&text);
             assert!(!judged(schema, &text), "{start}");
             assert!(!fits(schema, &text), "{start}");
+        }
+    }
+
+    #[test]
+    fn no_key_is_special() {
+        let key = "$serde_json::private::RawValue";
+        let open = json!({"type": "object"});
+        let number = json!({"type": "number"});
+        let typed = json!({"type": "object", "properties": {"x": {"type": "object"}}});
+        let listed = json!({"type": "object", "properties": {"x": {"type": "array"}}});
+        let chosen = json!({"oneOf": [open, number]});
+        let closed = json!({"type": "object", "properties": {key: number}, "required": [key], "additionalProperties": false});
+        for member in ["5", "\"5\"", "\"x\"", "{}", "[5]"] {
+            let text = format!(r#"{{"{key}":{member}}}"#);
+            let inner = format!(r#"{{"x":{text}}}"#);
+            for (schema, text, expected) in [
+                (&open, &text, true),
+                (&open, &inner, true),
+                (&number, &text, false),
+                (&typed, &inner, true),
+                (&listed, &inner, false),
+                (&chosen, &text, true),
+                (&closed, &text, member == "5"),
+                (&json!({}), &inner, true),
+                (&json!({"enum": [5, "5"]}), &text, false),
+            ] {
+                assert_eq!(judged(schema, text), expected, "{schema} {text}");
+                assert_eq!(fits(schema, text), expected, "{schema} {text}");
+            }
         }
     }
 

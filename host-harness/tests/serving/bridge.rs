@@ -267,3 +267,14 @@ fn rows_follow_the_services() {
     );
     assert!(server.end().success());
 }
+
+#[test]
+fn a_line_with_any_key_is_answered() {
+    let (mut server, _place) = start();
+    for (id, member) in [(1, json!(5)), (2, json!("5")), (3, json!({}))] {
+        let odd = json!({ "$serde_json::private::RawValue": member });
+        let agent = json!({"id": format!("a{id}"), "cwd": "/", "session": "s", "more": odd});
+        let answer = ask(&mut server, id, "agent", agent);
+        assert_eq!(answer.get("result"), Some(&Value::Null), "{answer}");
+    }
+}

@@ -1,6 +1,5 @@
 //! What the `data` of an event holds: its text, what later events need of it, and its faults.
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::decode::{Context, Event, Fact, Stage};
@@ -12,6 +11,7 @@ use super::mark::SurfaceOp;
 use super::message::{Boundary, Call, Message, Todos, Wrapped};
 use super::shape::{self, HeaderFault};
 use super::view::{Lax, Scalar, View};
+use crate::json;
 
 /// Looks into the `data` of an event.
 pub struct Examiner<'e> {
@@ -223,7 +223,7 @@ impl Examiner<'_> {
 
     /// Examines the present shape of an old event instead; false when the event is not old.
     fn upgrade(&mut self, name: &str, data: &str) -> bool {
-        let Ok(value) = serde_json::from_str::<Value>(data) else {
+        let Ok(value) = json::parse(data) else {
             return false;
         };
         let replaces = matches!(self.event.op, SurfaceOp::Replace { .. });

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::error::SessionQueryError;
 use super::repair;
 use super::types::Surface;
+use crate::json;
 
 /// An inclusive range; an absent bound is open.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -69,7 +70,7 @@ pub fn mend_json(text: &str) -> Cow<'_, str> {
 /// # Errors
 /// The text is no JSON.
 pub fn parse_json(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(&mend_json(text))
+    json::parse(&mend_json(text))
 }
 
 impl EventFilter {

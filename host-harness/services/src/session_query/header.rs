@@ -6,6 +6,7 @@ use super::js::is_safe_integer;
 use super::kinds::Format;
 use super::repair;
 use super::types::Header;
+use crate::json;
 
 /// A header that its format lists.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +41,7 @@ pub fn version(format: Format) -> u32 {
 /// Reads the first line of a file whose name stands for the generation `generation`.
 pub fn read(line: &str, generation: u32) -> HeaderLine {
     let line = repair::lone_surrogates(line);
-    let Ok(Value::Object(members)) = serde_json::from_str(&line) else {
+    let Ok(Value::Object(members)) = json::parse(&line) else {
         return HeaderLine::Skipped;
     };
     if generation == 0 {

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::js::is_safe_integer;
 use super::kinds::Format;
+use crate::json;
 
 /// What an event does to the surface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn surface_op(value: Option<&RawValue>, format: Format) -> SurfaceOp {
     if text == "\"append\"" {
         return SurfaceOp::Append;
     }
-    match serde_json::from_str(text) {
+    match json::parse(text) {
         Ok(Value::String(name)) if name == "append" => SurfaceOp::Append,
         Ok(Value::Object(op)) => {
             let (start, end) = match format {
@@ -87,7 +88,7 @@ pub fn sources(value: Option<&RawValue>, format: Format, seq: u64) -> Sources {
 }
 
 fn expand(text: &str, format: Format, seq: u64) -> Result<Vec<u64>, String> {
-    let Ok(Value::Array(entries)) = serde_json::from_str(text) else {
+    let Ok(Value::Array(entries)) = json::parse(text) else {
         return Err(format!(
             "sourceEventSeqs on event at seq {seq} must be an array when present"
         ));
@@ -160,6 +161,10 @@ mod tests {
             (r#"{"op":"replace","start":3,"end":4,"more":1}"#, Format::V0),
             (r#"{"op":"replace","start":-3,"end":4}"#, Format::V0),
             (r#"{"op":"cut","start":3,"end":4}"#, Format::V0),
+            (
+                r#"{"$serde_json::private::RawValue":"\"append\""}"#,
+                Format::V4,
+            ),
         ] {
             assert!(matches!(op(text, format), SurfaceOp::Invalid(_)), "{text}");
         }
@@ -188,6 +193,7 @@ mod tests {
             ("[5,[1,2]]", Format::V4),
             ("[[1,3],[2,4]]", Format::V4),
             ("[[0,9007199254740990]]", Format::V4),
+            (r#"{"$serde_json::private::RawValue":"[3]"}"#, Format::V4),
         ] {
             assert!(matches!(list(text, format), Sources::Invalid(_)), "{text}");
         }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::js::is_safe_integer;
 use super::row::{self, Row};
 use super::view::{Lax, List, Scalar, View};
+use crate::json;
 
 /// What a packed row packs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +145,7 @@ pub fn members(row: &Row<'_>, kind: ChunkKind) -> Option<Members> {
 
 /// The `data` of one member, as the event that was packed had it.
 pub fn member_data(data: &RawValue, kind: ChunkKind, member: usize) -> Option<Value> {
-    let data: Value = serde_json::from_str(data.get()).ok()?;
+    let data = json::parse(data.get()).ok()?;
     let index = &data["index"];
     let chunk = match kind {
         ChunkKind::Text => {

@@ -6,6 +6,7 @@ use super::js::is_safe_integer;
 use super::kinds::Format;
 use super::message::{Blocks, Message, Wrapped};
 use super::view::{Lax, Scalar};
+use crate::json;
 
 /// The role of a message inside an event of that type; none when the type has no message that is checked here.
 fn role(kind: &str, format: Format) -> Option<&'static str> {
@@ -155,8 +156,8 @@ pub fn admit_v4(
 /// # Errors
 /// What is wrong.
 pub fn admit_system(data: &str) -> Result<(), String> {
-    let data: Value = serde_json::from_str(data)
-        .map_err(|error| format!("format v4 system/message data: {error}"))?;
+    let data =
+        json::parse(data).map_err(|error| format!("format v4 system/message data: {error}"))?;
     let positive = |value: &Value| count(value).is_some_and(|number| number > 0.0);
     for name in ["turn", "step"] {
         if !positive(&data[name]) {
@@ -221,8 +222,7 @@ pub fn request_header(
     session_id: &str,
     seq: u64,
 ) -> Result<(), HeaderFault> {
-    let data: Value =
-        serde_json::from_str(data).map_err(|error| HeaderFault::Shape(error.to_string()))?;
+    let data = json::parse(data).map_err(|error| HeaderFault::Shape(error.to_string()))?;
     let header = &data["header"];
     match format {
         Format::V0 => {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::decode::Fact;
 use super::kinds::Format;
 use super::mark::SurfaceOp;
+use crate::json;
 
 /// The open turn, its open step, and the calls that wait for their results.
 #[derive(Debug, Default, Clone)]
@@ -113,7 +114,7 @@ impl Turns {
 }
 
 fn value(raw: &str) -> Value {
-    serde_json::from_str(raw).unwrap_or(Value::Null)
+    json::parse(raw).unwrap_or(Value::Null)
 }
 
 fn result_message(pending: &Pending, seq: u64, format: Format) -> Value {

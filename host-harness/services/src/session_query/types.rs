@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::json;
+
 /// How an event stands to what the model sees now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Surface {
@@ -263,7 +265,7 @@ impl RawEvent {
     /// The event as the service answers it.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
+        let parse = |text: &str| json::parse(text).unwrap_or(Value::Null);
         let mut event = json!({
             "type": self.event_type,
             "seq": self.seq,

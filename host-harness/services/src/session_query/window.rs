@@ -3,8 +3,6 @@
 use std::io;
 use std::ops::RangeInclusive;
 
-use serde_json::Value;
-
 use super::READ_WINDOW_MAX;
 use super::decode;
 use super::discovery::Found;
@@ -21,6 +19,7 @@ use super::repair;
 use super::reread;
 use super::row::{self, Line};
 use super::types::{RawEvent, ReadRequest, Window};
+use crate::json;
 
 /// Judges `before` and `after`, before the log is looked for.
 ///
@@ -186,7 +185,7 @@ impl Reader<'_> {
         if !upgradable {
             return Ok(None);
         }
-        let Ok(value) = serde_json::from_str::<Value>(data) else {
+        let Ok(value) = json::parse(data) else {
             return Ok(None);
         };
         let inherited = match mark::surface_op(row.surface_op, format) {
@@ -214,9 +213,9 @@ impl Reader<'_> {
             let Line::Row(row) = row::parse(&text) else {
                 return Err(changed());
             };
-            let data: Value = row
+            let data = row
                 .data
-                .and_then(|data| serde_json::from_str(data.get()).ok())
+                .and_then(|data| json::parse(data.get()).ok())
                 .ok_or_else(changed)?;
             let message = if row::string(row.kind).as_deref() == Some("user/message") {
                 &data

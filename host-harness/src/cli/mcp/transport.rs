@@ -91,6 +91,7 @@ struct Envelope {
 
 /// The answer to a request that no parser takes.
 fn refusal(line: &str) -> Option<JsonRpcError> {
+    // Not the `Tree` of other foreign JSON: the MCP library reads a `Value`, and what it cannot read has to be answered here.
     let error = serde_json::from_str::<serde_json::Value>(line).err()?;
     let envelope: Envelope = serde_json::from_str(line).ok()?;
     let message = format!("the request cannot be read: {error}");
