@@ -5,6 +5,7 @@ use dsh_context_proxy::arguments::{Arguments, MAX_LIMIT};
 use dsh_context_proxy::config::MAX_WINDOW;
 use dsh_context_proxy::definitions::{Tool, card, parameters};
 use dsh_guest_support::{args, js_json, utf16};
+use dsh_services::json;
 use dsh_workspace_intelligence::arguments::{self as symbol, TOOL_NAME};
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ fn judged(schema: &Value, value: &Value) -> bool {
 /// What fits without a tree of values fits with one.
 fn judged_in_one_pass(schema: &Value, text: &str) {
     if fits(schema, text) {
-        let value = serde_json::from_str(text).expect("what fits is JSON");
+        let value = json::parse(text).expect("what fits is JSON");
         assert_eq!(violations(schema, &value, "value"), Vec::<String>::new());
     }
 }
@@ -52,7 +53,7 @@ pub fn arguments(data: &[u8]) {
         let reread = js_json::parse(written.as_bytes()).expect("what is written is read");
         assert_eq!(js_json::stringify(&reread), written);
     }
-    if let Ok(value) = serde_json::from_str::<Value>(&text) {
+    if let Ok(value) = json::parse(&text) {
         assert_eq!(parsed.as_ref().ok(), Some(&value), "two readers of JSON");
     }
     let value = match parsed {

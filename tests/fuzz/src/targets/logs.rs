@@ -119,11 +119,7 @@ pub fn answers(service: &LocalSessionQuery) -> Result<String, SessionQueryError>
                 (raw.seq, &raw.event_type),
                 (seq, &events[seq as usize].event_type)
             );
-            assert!(
-                serde_json::from_str::<serde_json::Value>(&raw.data).is_ok(),
-                "{}",
-                raw.data
-            );
+            assert!(dsh_services::json::parse(&raw.data).is_ok(), "{}", raw.data);
             let text = documents
                 .iter()
                 .find(|d| d.record.seq == seq)
