@@ -9,8 +9,9 @@ use std::io::Write;
 /// Calls a tool.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  dsh-host call context_query '{\"text\":\"failed\"}'
-  echo '{\"pattern\":\"panicked at\"}' | dsh-host call context_grep -
+  dsh-host call context_query '{\"text\":\"failed\"}' --session ID
+  echo '{\"pattern\":\"panicked at\"}' | dsh-host call context_grep - --session ID
+  dsh-host call workspace_symbol '{\"query\":\"Widget\"}' --profile symbols.yaml
 
 Exits with 1 when the tool answers an error. Ctrl-C cancels the call, and the tool is waited for.")]
 pub(crate) struct Arguments {
@@ -50,7 +51,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             known.join(", ")
         };
         return Err(Stop::usage(format!(
-            "unknown tool \"{}\" (the mounted plugins have {known})",
+            "unknown tool \"{}\" (the mounted plugins have {known}; `dsh-host plugins` tells which are off, and --profile what to mount)",
             arguments.tool
         )));
     }

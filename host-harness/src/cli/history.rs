@@ -34,8 +34,13 @@ enum Stored {
 }
 
 impl Logs {
-    /// The service over these logs.
-    pub(crate) fn service(&self) -> Result<LocalSessionQuery, Stop> {
+    /// Whether the answer is for a program.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// The directory of the sessions.
+    pub(crate) fn root(&self) -> Result<PathBuf, Stop> {
         let root = match &self.sessions {
             Some(root) if !root.exists() => {
                 let message = format!("--sessions: there is no {}", root.display());
@@ -44,15 +49,18 @@ impl Logs {
             Some(root) => root.clone(),
             None => default_sessions(),
         };
-        let root = std::path::absolute(root)
-            .map_err(|error| Stop::usage(format!("--sessions: {error}")))?;
+        std::path::absolute(root).map_err(|error| Stop::usage(format!("--sessions: {error}")))
+    }
+
+    /// The service over these logs.
+    pub(crate) fn service(&self) -> Result<LocalSessionQuery, Stop> {
         let compression = self.compression.map(|stored| match stored {
             Stored::Zstd => Compression::Zstd,
             Stored::None => Compression::None,
         });
         Ok(LocalSessionQuery::new(LocalOptions {
             compression,
-            ..LocalOptions::new(root)
+            ..LocalOptions::new(self.root()?)
         }))
     }
 

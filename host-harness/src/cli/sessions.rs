@@ -21,6 +21,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let answer = arguments.logs.service()?.list_sessions(&Cancel::new());
+    if !arguments.logs.json() && answer.as_ref().is_ok_and(Vec::is_empty) {
+        let root = arguments.logs.root()?;
+        anstream::eprintln!("no session lies in {}", root.display());
+    }
     let value = |records: &Vec<SessionRecord>| -> Value {
         records.iter().map(SessionRecord::to_json).collect()
     };

@@ -51,6 +51,14 @@ fn sessions_are_listed_as_the_service_lists_them() {
             .json();
         assert_eq!(listed.as_array().unwrap().len(), 1, "{root}");
     }
+    std::fs::create_dir(place.path().join("empty")).unwrap();
+    let empty = place.run(&["sessions", "--sessions", "empty"]);
+    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), ""));
+    let told = format!(
+        "no session lies in {}\n",
+        place.path().join("empty").display()
+    );
+    assert_eq!(empty.stderr, told);
     let absent = place.run(&["sessions", "--json", "--sessions", "absent"]);
     absent.refused("--sessions", &["--sessions", "absent"]);
     let (code, message) = error(place.run(&["sessions", "--json", "--sessions", "README.md"]));
