@@ -162,9 +162,13 @@ pub fn json_rpc(data: &[u8]) {
                     .filter(|sent| sent.get("method").is_none());
                 let answers: Vec<&Value> = answers.collect();
                 match asked(frame) {
+                    // Its id may be too long to be sent back (SPEC 6.6).
+                    Some(_) if answers.is_empty() && frame.len() > 1_024 => {}
                     Some(id) => {
                         assert_eq!(answers.len(), 1, "one answer");
-                        assert_eq!(answers[0]["id"], id);
+                        // As JavaScript writes it: `0.0` comes back as `0`.
+                        let answered = js_json::stringify(&answers[0]["id"]);
+                        assert_eq!(answered, js_json::stringify(&id));
                         assert!(
                             answers[0].get("result").is_some() != answers[0].get("error").is_some()
                         );
