@@ -53,8 +53,6 @@ pub struct Config {
     pub max_result_chars: usize,
     /// For the host's timeout policy, in milliseconds; the plugin has no deadline of its own.
     pub timeout_ms: u32,
-    /// Keys that mean nothing, for a warning.
-    pub unknown_keys: Vec<String>,
 }
 
 /// One language server.
@@ -109,11 +107,9 @@ impl Config {
             path: "",
             values: root,
         };
-        let mut unknown_keys =
-            section.unknown_keys(&["servers", "maxResults", "maxResultChars", "timeoutMs"]);
         let mut parsed = Vec::with_capacity(servers.len());
         for (id, server) in servers {
-            let server = server_config(id, server, &mut unknown_keys)?;
+            let server = server_config(id, server)?;
             let at =
                 parsed.partition_point(|other: &ServerConfig| utf16::cmp(&other.id, id).is_lt());
             parsed.insert(at, server);
@@ -128,10 +124,31 @@ impl Config {
                 "must be an integer no less than 256",
             )?,
             timeout_ms: section.milliseconds("timeoutMs", 60_000)?,
-            unknown_keys,
         })
     }
 }
+
+/// Keys that mean nothing, whether or not the rest is right: a misspelt key is often why something else is missing.
+pub fn unknown_keys(config: &Value) -> Vec<String> {
+    let Value::Object(root) = config else {
+        return Vec::new();
+    };
+    let mut unknown = Section {
+        path: "",
+        values: root,
+    }
+    .unknown_keys(&KEYS);
+    let servers = root.get("servers").and_then(Value::as_object);
+    for (id, server) in servers.into_iter().flatten() {
+        if let Value::Object(values) = server {
+            let path = &format!("servers.{id}");
+            unknown.extend(Section { path, values }.unknown_keys(&SERVER_KEYS));
+        }
+    }
+    unknown
+}
+
+const KEYS: [&str; 4] = ["servers", "maxResults", "maxResultChars", "timeoutMs"];
 
 const SERVER_KEYS: [&str; 11] = [
     "command",
@@ -147,11 +164,7 @@ const SERVER_KEYS: [&str; 11] = [
     "openFiles",
 ];
 
-fn server_config(
-    id: &str,
-    server: &Value,
-    unknown: &mut Vec<String>,
-) -> Result<ServerConfig, ConfigError> {
+fn server_config(id: &str, server: &Value) -> Result<ServerConfig, ConfigError> {
     let path = format!("servers.{id}");
     let Value::Object(values) = server else {
         return Err(invalid(path, "must be an object"));
@@ -160,7 +173,6 @@ fn server_config(
         path: &path,
         values,
     };
-    unknown.extend(section.unknown_keys(&SERVER_KEYS));
     Ok(ServerConfig {
         id: id.to_owned(),
         command: section.command()?,

@@ -8,7 +8,7 @@ use super::provider::Provider;
 use super::stop::{Stop, StopReason};
 use super::workspace::Workspace;
 use crate::arguments;
-use crate::config::{Config, PREFIX};
+use crate::config::{Config, PREFIX, unknown_keys};
 use crate::merge::merge;
 use crate::outcome::{CallEnd, CallError, fold};
 use crate::render::{Rendered, render};
@@ -33,13 +33,13 @@ pub struct Plugin<H: Host> {
 impl<H: Host> Plugin<H> {
     /// Reads the configuration and finds every program. No process is started. An error is a text for the deployer.
     pub async fn mount(host: Rc<H>, config: &Value) -> Result<Self, String> {
-        let config = Config::parse(config).map_err(|error| error.to_string())?;
-        for key in &config.unknown_keys {
+        for key in unknown_keys(config) {
             host.log(
                 Level::Warn,
                 &format!("{PREFIX}unknown key {key:?} is ignored"),
             );
         }
+        let config = Config::parse(config).map_err(|error| error.to_string())?;
         let lookups = config
             .servers
             .iter()

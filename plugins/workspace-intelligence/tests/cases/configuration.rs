@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use dsh_workspace_intelligence::arguments::parameters;
-use dsh_workspace_intelligence::config::{Config, SCHEMA};
+use dsh_workspace_intelligence::config::{Config, SCHEMA, unknown_keys};
 use serde_json::{Value, json};
 
 pub fn error(config: Value) -> String {
@@ -238,6 +238,27 @@ fn case_138_unknown_keys_are_ignored_with_a_warning() {
 }
 
 #[test]
+fn a_misspelt_key_is_named_when_what_it_should_be_is_missing() {
+    for (config, error, key) in [
+        (
+            json!({"server": {"a": {"command": "a"}}}),
+            "workspace-intelligence: servers must contain at least one server",
+            "server",
+        ),
+        (
+            json!({"servers": {"a": {"cmd": "a"}}}),
+            "workspace-intelligence: servers.a.command must be a non-empty string",
+            "servers.a.cmd",
+        ),
+    ] {
+        let mut world = World::new();
+        assert_eq!(world.try_mount(config).err().as_deref(), Some(error));
+        let warning = format!("workspace-intelligence: unknown key {key:?} is ignored");
+        assert_eq!(world.warnings(), [warning]);
+    }
+}
+
+#[test]
 fn case_139_the_configuration_value_is_sent_as_it_is() {
     for value in [
         json!(false),
@@ -320,7 +341,8 @@ fn the_schema_says_what_the_code_does() {
     {
         config[key] = Value::Null;
     }
-    assert_eq!(Config::parse(&config).unwrap().unknown_keys, [""; 0]);
+    Config::parse(&config).unwrap();
+    assert_eq!(unknown_keys(&config), [""; 0]);
     assert_eq!(
         (
             server.as_object().unwrap().len(),
