@@ -126,12 +126,16 @@ fn step(line: &[u8]) -> Option<Step<'_>> {
     })
 }
 
-/// The id of the request in a framed step, when it is one that has to be answered: SPEC 6 over a tree of values.
-fn asked(frame: &[u8]) -> Option<Value> {
+/// A framed step as a tree of values; none when it is none, which may be for a number beyond a double in a member that is never read.
+fn message(frame: &[u8]) -> Option<Value> {
     let mut decoder = Decoder::new(MAX_MESSAGE);
     decoder.push(frame);
     let body = decoder.next_body().ok()??;
-    let message = js_json::parse(body).ok()?;
+    js_json::parse(body).ok()
+}
+
+/// The id of a request that has to be answered: SPEC 6 over a tree of values.
+fn asked(message: &Value) -> Option<Value> {
     message.get("method")?.as_str()?;
     let id = message.get("id")?;
     (id.is_number() || id.is_string()).then(|| id.clone())
@@ -161,7 +165,10 @@ pub fn json_rpc(data: &[u8]) {
                     .iter()
                     .filter(|sent| sent.get("method").is_none());
                 let answers: Vec<&Value> = answers.collect();
-                match asked(frame) {
+                let Some(message) = message(frame) else {
+                    continue;
+                };
+                match asked(&message) {
                     // Its id may be too long to be sent back (SPEC 6.6).
                     Some(_) if answers.is_empty() && frame.len() > 1_024 => {}
                     Some(id) => {
