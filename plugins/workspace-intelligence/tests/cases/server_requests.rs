@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use dsh_workspace_intelligence::framing::encode;
+use dsh_workspace_intelligence::handshake::HandshakeError;
 use dsh_workspace_intelligence::machine::{Machine, Setup};
 use serde_json::{Value, json};
 
@@ -353,6 +354,22 @@ fn what_is_kept_of_a_message_or_sent_back_is_bounded() {
         assert!(reply.get(member).is_some(), "{length}");
     }
 
+    for (length, kept) in [(10_240, 10_240), (10_241, 10_240)] {
+        let mut machine = ready(capable(), Value::Null);
+        machine.query("x");
+        let error = json!({"code": 1, "message": "m".repeat(length)});
+        tell(&mut machine, &json!({"id": 2, "error": error}));
+        let error = machine.take_reply().unwrap().unwrap_err();
+        assert_eq!(error.message.len(), kept);
+    }
+
+    let encoding = json!({"capabilities": {"positionEncoding": "é".repeat(1_000)}});
+    let refused = ready(encoding, Value::Null)
+        .handshake()
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(refused, HandshakeError::Encoding("é".repeat(50)));
+
     let large = json!({"capabilities": {"workspaceSymbolProvider": true, "x": vec![0; 1 << 17]}});
     let refused = ready(large, Value::Null).handshake().unwrap().unwrap_err();
     assert!(refused.to_string().contains("too large"), "{refused}");
@@ -382,7 +399,11 @@ fn a_key_of_the_json_library_is_data() {
         &mut machine,
         &json!({"id": 6, "method": "workspace/configuration", "params": {"items": [odd, odd]}}),
     );
+    // An id that is an object is none.
+    let five = json!({"$serde_json::private::RawValue": "5"});
+    tell(&mut machine, &json!({"id": five, "method": "x"}));
     let replies = written(&mut machine);
+    assert_eq!(replies.len(), 2);
     assert_eq!(replies[0]["error"]["code"], -32601);
     assert_eq!(replies[1]["result"], json!([null, null]));
     machine.query("x");
