@@ -46,6 +46,10 @@ fuzz target seconds="600":
     mkdir -p tests/fuzz/corpus/{{target}}
     cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none {{target}} tests/fuzz/corpus/{{target}} tests/fuzz/seeds/{{target}} -- -max_total_time={{seconds}} -rss_limit_mb=2048 -timeout=20
 
+# Keeps, of all that the fuzzer has tried, the inputs that reach more of the code than those that are kept already, for `cargo test`.
+fuzz-keep target:
+    cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none {{target}} tests/fuzz/seeds/{{target}} tests/fuzz/corpus/{{target}} -- -set_cover_merge=1 -use_counters=0
+
 # Mixed calls, crashes, reloads and traps for two minutes.
 soak:
     cargo test --release --test soak -- --ignored --nocapture

@@ -144,13 +144,15 @@ async fn cases_109_110_a_server_that_closes_a_pipe_and_lives_on_is_replaced() {
 
 #[tokio::test]
 async fn case_040_a_server_that_writes_before_it_reads_does_not_get_stuck() {
-    // 8 MiB each way, more than pipes hold: its own notifications first, while our answers to its requests pile up.
+    // 8 MiB each way, more than pipes hold: its own requests first, while our answers to them pile up.
     let text = "x".repeat(1 << 16);
-    let ask = json!({"send": {"id": text, "method": "custom/thing"}});
+    let params = json!({"items": [{}], "more": text});
+    let ask = json!({"send": {"id": 7, "method": "workspace/configuration", "params": params}});
     let actions = json!([{"repeat": 128, "do": [ask]}, {"reply": [symbol("Gear")]}]);
     let desk = Desk::new().await;
-    desk.mount_scripted(json!([{"workspace/symbol": actions}]))
-        .await;
+    let mut server = desk.server("server", json!([{"workspace/symbol": actions}]));
+    server["configuration"] = text.into();
+    desk.mount(&[("server", server)]).await.unwrap();
     assert_eq!(names(desk.ask("Gear").await), ["Gear"]);
     desk.journal("server").until_got("<reply>", 128).await;
     desk.unmount().await.unwrap();
