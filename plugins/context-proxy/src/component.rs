@@ -28,7 +28,7 @@ use std::cell::Cell;
 use wit_bindgen::{StreamReader, StreamResult};
 
 /// How many bytes one read of standard output asks for.
-const READ_BYTES: usize = 65_536;
+const READ_BYTES: usize = crate::rg_json::MAX_CHUNK;
 
 struct Component;
 

@@ -41,6 +41,9 @@ pub enum RecordError {
     TooLong,
 }
 
+/// The longest chunk that is read at once; longer ones may cost one more move.
+pub const MAX_CHUNK: usize = 65_536;
+
 /// Splits a byte stream into records. It holds at most one record and one chunk.
 #[derive(Debug)]
 pub struct RecordReader {
@@ -77,7 +80,8 @@ impl RecordReader {
     fn make_room(&mut self, more: usize) {
         let needed = self.pending.len() + more;
         if needed > self.pending.capacity() {
-            let most = self.max_record.saturating_add(more);
+            // The chunks to come may be longer than this one.
+            let most = self.max_record.saturating_add(more.max(MAX_CHUNK));
             let doubled = self.pending.capacity().saturating_mul(2).max(needed);
             let room = if doubled > most / 2 {
                 most.max(needed)
@@ -206,6 +210,27 @@ mod tests {
             assert!(reader.pending.len() - reader.start <= max_record);
         }
         Ok(records)
+    }
+
+    /// A component's memory never shrinks: where a buffer has been, only a smaller one fits.
+    #[test]
+    fn the_largest_buffer_is_made_once_however_long_the_chunks_are() {
+        let most = 1 << 20;
+        for small in [1, 1_000, 4_096, MAX_CHUNK] {
+            let mut reader = RecordReader::new(most);
+            let mut rooms = std::collections::BTreeSet::new();
+            let mut push = |size: usize| {
+                reader.push(&vec![b'x'; size]);
+                rooms.insert(reader.pending.capacity());
+                reader.next_record()
+            };
+            for _ in 0..most / small {
+                assert_eq!(push(small), Ok(None));
+            }
+            assert_eq!(push(MAX_CHUNK), Err(RecordError::TooLong));
+            let large = rooms.iter().filter(|room| **room > most / 2 + MAX_CHUNK);
+            assert_eq!(large.count(), 1, "{small}: {rooms:?}");
+        }
     }
 
     fn record(bytes: &[u8], number: u64, hit: Range<usize>) -> String {
