@@ -253,7 +253,7 @@ pub fn stringify<T: Serialize + ?Sized>(value: &T) -> String {
     String::from_utf8(out).unwrap_or_else(|_| NULL.to_owned())
 }
 
-/// Appends what [`stringify`] gives.
+/// Appends what [`stringify()`] gives.
 pub fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let before = out.len();
     let mut writer = serde_json::Serializer::with_formatter(&mut *out, JsFormatter);
