@@ -197,7 +197,7 @@ async fn the_configuration_a_thousand_times() {
 async fn output_without_end_is_no_hang() {
     let begin =
         "{\"method\":\"$/progress\",\"params\":{\"value\":{\"kind\":\"begin\"},\"token\":\"";
-    for (length, times) in [(1_000, 20_000), (5_000, 80_000)] {
+    for (length, times) in [(1_000, 20_000), (5_000, 20_000)] {
         let progress = large(begin, json!("t"), length, "$N\"}}");
         let run = before_the_answer(json!({"repeat": times, "do": [progress]}));
         costs_nobody_else_anything("progress", Value::Null, run).await;

@@ -13,10 +13,6 @@ use std::rc::Rc;
 /// of the process explains more than a closed pipe, and its last messages still count.
 const OTHER_SIGN_MS: u64 = 500;
 
-/// After so long, in milliseconds, reading gives way to whatever else is to be done: the output of a server that never stops writing is
-/// always there at once, and the host takes an instance that only computes for one that hangs.
-const BUSY_MS: u64 = 100;
-
 impl<H: Host> Instance<H> {
     pub(super) async fn write_all_frames(self: Rc<Self>, mut input: H::Input) {
         loop {
@@ -47,20 +43,7 @@ impl<H: Host> Instance<H> {
     }
 
     pub(super) async fn read_all_messages(self: Rc<Self>, mut output: H::Output) {
-        let mut rested = self.host.now_ms();
-        loop {
-            let asked = self.host.now_ms();
-            if asked.saturating_sub(rested) > BUSY_MS {
-                self.host.sleep(1).await;
-                rested = self.host.now_ms();
-            }
-            let Some(chunk) = self.unless_over(output.read()).await else {
-                return;
-            };
-            let arrived = self.host.now_ms();
-            if arrived > asked {
-                rested = arrived;
-            }
+        while let Some(chunk) = self.unless_over(output.read()).await {
             let Some(chunk) = chunk else {
                 self.output_ended.set(true);
                 self.bell.ring();
@@ -77,7 +60,7 @@ impl<H: Host> Instance<H> {
             };
             let broke_protocol = {
                 let mut machine = self.machine.borrow_mut();
-                machine.receive(&chunk, arrived);
+                machine.receive(&chunk, self.host.now_ms());
                 matches!(machine.loss(), Some(Loss::Framing(_)))
             };
             if broke_protocol {
