@@ -60,7 +60,7 @@ fn validate(
     if let Some(choices) = rules.one_of {
         let fitting = choices
             .iter()
-            .filter(|choice| violations(choice, value, "").is_empty())
+            .filter(|choice| validate_value(choice, value, 0))
             .count();
         if fitting != 1 {
             found.push(format!(

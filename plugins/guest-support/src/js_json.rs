@@ -3,14 +3,18 @@
 //! The other end of every text here is a JavaScript program or a program written for one, and `serde_json` differs from `JSON` in three ways
 //! that real data meets: unpaired surrogate escapes, nesting below 128 levels, and how numbers are printed.
 
+mod tree;
+
+pub use tree::value;
+
 use memchr::{memchr, memchr2};
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::DeserializeSeed;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter};
-use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::{fmt, io};
+use std::io;
+use std::marker::PhantomData;
 
 /// How deeply arrays and objects may nest. JavaScript has no such bound; a component's stack has, and overrunning it is a trap.
 pub const MAX_DEPTH: usize = 600;
@@ -73,106 +77,15 @@ pub fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ParseError> {
 
 /// Reads one value from a [`text`], without a bound of its own on nesting.
 pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseError> {
+    read_with(text, PhantomData).map_err(ParseError::Syntax)
+}
+
+fn read_with<'a, S: DeserializeSeed<'a>>(text: &'a str, seed: S) -> serde_json::Result<S::Value> {
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    let value = T::deserialize(&mut reader).map_err(ParseError::Syntax)?;
-    reader.end().map_err(ParseError::Syntax)?;
+    let value = seed.deserialize(&mut reader)?;
+    reader.end()?;
     Ok(value)
-}
-
-/// Reads one value from a [`text`] into a tree that takes at most about `room` bytes.
-///
-/// `serde_json` reads an object with a certain key as what the text beside it says, so that its own `RawValue` can pass through a
-/// [`Value`]. In foreign JSON that key is a key like any other, so the tree is built here.
-pub fn value(text: &str, room: usize) -> Result<Value, ParseError> {
-    let room = Cell::new(room);
-    let mut reader = serde_json::Deserializer::from_str(text);
-    reader.disable_recursion_limit();
-    let tree = Tree { room: &room }.deserialize(&mut reader);
-    let tree = tree.and_then(|tree| reader.end().map(|()| tree));
-    tree.map_err(|error| match room.get() {
-        0 => ParseError::TooLarge,
-        _ => ParseError::Syntax(error),
-    })
-}
-
-/// What a value takes besides its text.
-const NODE_BYTES: usize = 64;
-
-#[derive(Clone, Copy)]
-struct Tree<'r> {
-    room: &'r Cell<usize>,
-}
-
-impl Tree<'_> {
-    fn take<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        let left = self.room.get().saturating_sub(NODE_BYTES + text.len());
-        self.room.set(left);
-        if left == 0 {
-            return Err(E::custom("it is too large"));
-        }
-        Ok(())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Tree<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        reader.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Tree<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
-        self.take("").map(|()| Value::Null)
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Value, E> {
-        self.take("").map(|()| value.into())
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
-        self.take("").map(|()| value.into())
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Value, E> {
-        self.take("").map(|()| value.into())
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        self.take("")?;
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-        self.take(text).map(|()| text.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.take("")?;
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        self.take("")?;
-        let mut object = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            self.take::<A::Error>(&key)?;
-            object.insert(key, members.next_value_seed(self)?);
-        }
-        Ok(Value::Object(object))
-    }
 }
 
 /// Replaces every escape of an unpaired surrogate by `\ufffd`, which is as long: positions and UTF-16 lengths stay what they were.

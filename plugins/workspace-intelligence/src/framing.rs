@@ -65,6 +65,11 @@ impl Decoder {
         }
     }
 
+    /// The longest body, in bytes.
+    pub fn max_body(&self) -> usize {
+        self.max_body
+    }
+
     /// Appends what was read.
     pub fn push(&mut self, chunk: &[u8]) {
         // Consumed bytes are dropped once per chunk, so that many messages in one chunk cost one move in all.

@@ -66,7 +66,6 @@ pub struct Machine {
     /// The answer to the query, until it is fetched. It outlives the connection: what was complete before a breach counts.
     reply: Option<Answer>,
     decoder: Decoder,
-    max_message_bytes: usize,
     answers: Answers,
     warmup: Warmup,
     last_id: u64,
@@ -96,7 +95,6 @@ impl Machine {
                 &setup.configuration,
                 &handshake::workspace_folders(&setup.root_uri),
             ),
-            max_message_bytes: setup.max_message_bytes,
             warmup,
             last_id: 0,
             initialize_id: 0,
@@ -114,11 +112,12 @@ impl Machine {
     pub fn receive(&mut self, chunk: &[u8], now: u64) {
         // Taken out for the while, because messages are read where they lie.
         let mut decoder = std::mem::take(&mut self.decoder);
+        let max_body = decoder.max_body();
         decoder.push(chunk);
         while !matches!(self.state, State::Lost(_)) {
             let taken_in = match decoder.next_body() {
                 Ok(None) => break,
-                Ok(Some(body)) => self.take_in(body, now),
+                Ok(Some(body)) => self.take_in(body, max_body, now),
                 Err(error) => Err(error),
             };
             if let Err(error) = taken_in {
@@ -128,13 +127,13 @@ impl Machine {
         self.decoder = decoder;
     }
 
-    fn take_in(&mut self, body: &[u8], now: u64) -> Result<(), FrameError> {
+    fn take_in(&mut self, body: &[u8], max_body: usize, now: u64) -> Result<(), FrameError> {
         let text = js_json::text(body).map_err(not_json)?;
         // What is no UTF-8 takes three times its size.
-        if text.len() > self.max_message_bytes {
+        if text.len() > max_body {
             return Err(FrameError::TooLong {
                 length: text.len().to_string(),
-                limit: self.max_message_bytes,
+                limit: max_body,
             });
         }
         self.sort(&text, now).map_err(not_json)
